@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: ISC
+noinst_LTLIBRARIES += libcommon.la
+libcommon_la_SOURCES = \
+	%D%/banned.h \
+	%D%/cleanup.h \
+	%D%/fd.c %D%/fd.h \
+	%D%/ids.h \
+	%D%/index_format.h \
+	%D%/payload.c %D%/payload.h \
+	%D%/str.c %D%/str.h \
+	%D%/wire.h

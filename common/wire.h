@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * wire.h - what sessiond-api (client) and sessiond (server) say to each other on core.sock.
+ *
+ * AF_UNIX SOCK_SEQPACKET: one message is one struct, descriptors travel with it by SCM_RIGHTS.
+ * Host byte order: both ends are one build on one host, which HELLO checks. sessiond re-checks
+ * every field; a message of the wrong size, type or state closes the connection, and with it ends
+ * every run that was started through it.
+ *
+ *   api -> sessiond            sessiond -> api
+ *   HELLO                      WELCOME
+ *   RUN_START + fds            RUN_STARTED (receipt), then RUN_ENDED; or RUN_FAILED alone
+ *   RUN_KILL                   (nothing of its own: RUN_ENDED follows)
+ *   LOCK_TAKE                  LOCK_TAKEN or LOCK_BUSY; LOCK_LOST when held longer than a second
+ *   LOCK_DROP                  (nothing)
+ *   STATUS_GET                 STATUS
+ */
+#ifndef ATELIER_WIRE_H
+#define ATELIER_WIRE_H
+
+#include <stdint.h>
+
+#include "common/str.h"
+
+#define WIRE_VERSION 1u
+/* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
+#define WIRE_GROUPS_MAX 32u
+#define WIRE_PATH_SIZE  128u
+#define WIRE_RUNS_MAX   256u
+
+enum wire_type {
+    WIRE_HELLO = 1,
+    WIRE_RUN_START,
+    WIRE_RUN_KILL,
+    WIRE_LOCK_TAKE,
+    WIRE_LOCK_DROP,
+    WIRE_STATUS_GET,
+
+    WIRE_WELCOME = 64,
+    WIRE_RUN_STARTED,
+    WIRE_RUN_FAILED,
+    WIRE_RUN_ENDED,
+    WIRE_LOCK_TAKEN,
+    WIRE_LOCK_BUSY,
+    WIRE_LOCK_LOST,
+    WIRE_STATUS,
+};
+
+/* First part of every message. HELLO, WELCOME, LOCK_* and STATUS_GET are a head alone. */
+struct wire_head {
+    uint32_t version;    /* WIRE_VERSION */
+    uint32_t type;       /* enum wire_type */
+    uint32_t size_bytes; /* of the whole struct that this heads */
+    uint32_t tag;        /* RUN_*: chosen by the api, unique among its live runs; else 0 */
+};
+
+enum wire_net {
+    WIRE_NET_NONE = 0,   /* empty network namespace */
+    WIRE_NET_PUBLIC = 1, /* host's network under the owner rules */
+};
+
+enum wire_profile {
+    WIRE_PROFILE_RUN = 0,
+};
+
+/* What cgroup support a plan asks for and a receipt reports. Only NONE is built so far. */
+enum wire_cgroup_mode {
+    WIRE_CGROUP_NONE = 0, /* rlimits only */
+    WIRE_CGROUP_V1 = 1,
+    WIRE_CGROUP_V2_LITE = 2,
+    WIRE_CGROUP_V2 = 3,
+};
+
+struct wire_group {
+    uint32_t gid;
+    char name[NAME_SIZE];
+};
+
+/* Descriptors of RUN_START, in this order, all four always there. */
+enum wire_run_fd {
+    WIRE_RUN_FD_PAYLOAD = 0, /* sealed memfd, common/payload.h */
+    WIRE_RUN_FD_STDIN = 1,   /* sealed memfd, may be empty */
+    WIRE_RUN_FD_STDOUT = 2,  /* write end of a pipe */
+    WIRE_RUN_FD_STDERR = 3,  /* write end of a pipe */
+    WIRE_RUN_FD_COUNT = 4,
+};
+
+struct wire_run_start {
+    struct wire_head head;
+    uint32_t uid; /* ID_ALLOC_MIN..ID_ALLOC_MAX */
+    uint32_t gid; /* likewise */
+    uint32_t profile;     /* enum wire_profile */
+    uint32_t net;         /* enum wire_net */
+    uint32_t cgroup_mode; /* enum wire_cgroup_mode: the least that must be enforced */
+    uint32_t wall_ms;     /* 1..WIRE_WALL_MS_MAX */
+    uint32_t group_count; /* supplementary groups, without gid */
+    struct wire_group groups[WIRE_GROUPS_MAX];
+    char name[NAME_SIZE]; /* user name; its private group has the same name and gid */
+    char run_id[36];      /* 32 lower-case hex digits and NULs: the leaf's and the host's name */
+};
+
+#define WIRE_WALL_MS_MAX 3600000u
+
+struct wire_run_kill {
+    struct wire_head head;
+};
+
+/* Namespaces in the order of the receipt. */
+enum wire_ns {
+    WIRE_NS_MNT,
+    WIRE_NS_PID,
+    WIRE_NS_IPC,
+    WIRE_NS_UTS,
+    WIRE_NS_NET,
+    WIRE_NS_CGROUP,
+    WIRE_NS_USER,
+    WIRE_NS__COUNT,
+};
+
+/*
+ * What the kernel said of the payload while it stood between filter load and exec. Every field is
+ * read from /proc/PID, none is copied from the request.
+ */
+struct wire_receipt {
+    uint32_t pid;    /* on the host */
+    uint32_t uid[4]; /* real, effective, saved, file system (proc(5), status) */
+    uint32_t gid[4];
+    uint32_t group_count;
+    uint32_t groups[WIRE_GROUPS_MAX];
+    uint64_t cap_inh, cap_prm, cap_eff, cap_bnd, cap_amb;
+    uint32_t no_new_privs;
+    uint32_t seccomp;         /* mode: 2 is a filter */
+    uint32_t seccomp_filters; /* how many are loaded */
+    uint64_t ns_inode[WIRE_NS__COUNT];
+    uint32_t ns_own; /* bit n: namespace n is not the host's */
+    uint32_t cgroup_mode;
+    uint64_t cgroup_memory_max; /* bytes, 0: not limited by a cgroup */
+    uint64_t cgroup_pids_max;   /* 0: not limited by a cgroup */
+    char cgroup_leaf[WIRE_PATH_SIZE];
+    uint64_t rlimit_nproc, rlimit_nofile, rlimit_fsize; /* soft = hard; ~0 is unlimited */
+    uint32_t mount_count;                               /* lines of mountinfo */
+    uint32_t net_revision;  /* of the rules that the last canary round proved */
+    uint32_t canary_age_ms; /* how long before this receipt that round ended */
+};
+
+struct wire_run_started {
+    struct wire_head head;
+    struct wire_receipt receipt;
+};
+
+/* One step of building a run, as RUN_FAILED names it: enum, key in the API, what was being done. */
+#define WIRE_STEPS(X)                                                                              \
+    X(REQUEST, "request", "check the request")                                                     \
+    X(BUSY, "busy", "find room for another run")                                                   \
+    X(CANARY, "canary", "prove that the network rules hold")                                       \
+    X(HOME, "home", "open the home")                                                               \
+    X(SPAWN, "spawn", "ask the spawner")                                                           \
+    X(CLONE, "clone", "make the namespaces")                                                       \
+    X(INIT, "init", "bind the init to its parent")                                                 \
+    X(MOUNT, "mount", "build the file tree")                                                       \
+    X(HOSTNAME, "hostname", "set the host name")                                                   \
+    X(STDIO, "stdio", "connect standard input and output")                                         \
+    X(RLIMIT, "rlimit", "set the resource limits")                                                 \
+    X(GROUPS, "groups", "set the groups")                                                          \
+    X(IDS, "ids", "become the user")                                                               \
+    X(CAPS, "caps", "give up the capabilities")                                                    \
+    X(NNP, "no_new_privs", "set no_new_privs")                                                     \
+    X(PAYLOAD, "payload", "read the program from its memfd")                                       \
+    X(FILTER, "filter", "load the system call filter")                                             \
+    X(RECEIPT, "receipt", "read the receipt from the kernel")                                      \
+    X(VERIFY, "verify", "compare the receipt with the plan")                                       \
+    X(EXEC, "exec", "start the program")
+
+enum wire_step {
+#define WIRE_STEP_ENUM(id, key, text) WIRE_STEP_##id,
+    WIRE_STEPS(WIRE_STEP_ENUM)
+#undef WIRE_STEP_ENUM
+    WIRE_STEP__COUNT,
+};
+
+/* Nothing of the program ran. error is a positive errno, or 0 if there is none. */
+struct wire_run_failed {
+    struct wire_head head;
+    uint32_t step; /* enum wire_step */
+    uint32_t error;
+    char what[WIRE_PATH_SIZE]; /* path, field or address it is about; ASCII; may be empty */
+};
+
+enum wire_end {
+    WIRE_END_EXIT = 0,     /* value: exit code */
+    WIRE_END_SIGNAL = 1,   /* value: signal number */
+    WIRE_END_TIMEOUT = 2,  /* wall time; killed by sessiond */
+    WIRE_END_KILLED = 3,   /* RUN_KILL */
+    WIRE_END_NO_EXEC = 4,  /* execve failed; value: errno; the run's program never started */
+    WIRE_END_LOST = 5,     /* the init died without a word: killed from outside */
+};
+
+/* The init is reaped: no process of the run is left. */
+struct wire_run_ended {
+    struct wire_head head;
+    uint32_t end; /* enum wire_end */
+    uint32_t value;
+    uint64_t wall_us;
+    uint64_t cpu_user_us; /* of the whole tree as far as it was reaped: getrusage(2) of the init */
+    uint64_t cpu_sys_us;
+    uint64_t rss_peak_kib; /* of the largest process */
+};
+
+enum wire_canary {
+    WIRE_CANARY_UNKNOWN = 0, /* no round yet */
+    WIRE_CANARY_HOLDS = 1,
+    WIRE_CANARY_LEAK = 2,      /* the probe reached an address it must not reach */
+    WIRE_CANARY_NO_PROBE = 3,  /* the probe failed or did not answer */
+    WIRE_CANARY_NO_TARGET = 4, /* root could not reach the listener either: nothing is proven */
+};
+
+struct wire_status {
+    struct wire_head head;
+    uint32_t canary; /* enum wire_canary */
+    uint32_t canary_age_ms;
+    char canary_what[WIRE_PATH_SIZE]; /* address that leaked or could not be reached */
+    uint32_t net_revision;
+    uint32_t cgroup_mode;
+    uint32_t runs;
+};
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * registry.h - the one door to registry.db: users, groups, ids, callers, runs.
+ *
+ * The database is the truth and is opened by one process only; what NSS reads is the index, which
+ * registry functions derive from it. Everything behind this header could be another engine.
+ *
+ * A change that NSS can see is made in this order, and any other order loses something:
+ *   1. BEGIN IMMEDIATE, the rows, generation + 1
+ *   2. the whole new index into a temporary file beside the old one, fsync
+ *   3. COMMIT                        (crash before: the temporary file is swept at the next open)
+ *   4. rename over the old index     (crash before: registry_open() sees that the generations
+ *   5. fsync of the directory         differ and writes the index anew)
+ *   6. only then the caller answers
+ * A failure up to 3 rolls back and removes the temporary file: the old state stays.
+ *
+ * Functions return 0 or a negative errno when they could not find out or could not store; what was
+ * decided is an enum. Callers deny on every negative value. Nothing here logs.
+ */
+#ifndef ATELIER_REGISTRY_H
+#define ATELIER_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/str.h"
+
+#define EMAIL_SIZE       255u /* RFC 5321 4.5.3.1.3: 254 octets, and a NUL */
+#define EXTERNAL_ID_SIZE 129u
+#define RUN_ID_SIZE      33u /* 32 lower-case hex digits and a NUL */
+#define STATUS_SIZE      24u
+
+struct registry;
+
+/* One table: enum, key in database and API. */
+#define USER_STATES(X) X(RESERVED, "reserved") X(ACTIVE, "active") X(LOCKED, "locked") \
+    X(EXPIRED, "expired") X(DELETED, "deleted")
+
+enum user_state {
+#define USER_STATE_ENUM(id, key) USER_STATE_##id,
+    USER_STATES(USER_STATE_ENUM)
+#undef USER_STATE_ENUM
+    USER_STATE__COUNT,
+};
+
+const char *user_state_key(enum user_state state);
+
+struct user {
+    uint32_t uid; /* and gid of the private group of the same name */
+    char name[NAME_SIZE];
+    char email[EMAIL_SIZE];             /* lower case; "" if none */
+    char external_id[EXTERNAL_ID_SIZE]; /* the caller's own key; "" if none */
+    enum user_state state;
+    int64_t created_s; /* Unix seconds */
+};
+
+struct group {
+    uint32_t gid;
+    char name[NAME_SIZE];
+};
+
+/* --- open ---------------------------------------------------------------------------------- */
+
+/**
+ * registry_open() - Open the database, make or migrate it, and make the index agree
+ * @state_dir: Directory with registry/ (0700) and nss/ (0755) in it, both owned by the caller's
+ *             effective user; borrowed during the call
+ * @ret_reg:   Owned by the caller, registry_close()
+ *
+ * Makes the group GROUP_ALL_USERS with the first gid if the database is new. Removes temporary
+ * index files of a crash. Writes the index if its generation, version or size is not right.
+ *
+ * Return: 0, -EPROTO if the schema is newer than this program, -EBUSY if another process has the
+ * registry open (an exclusive lock on registry/lock), or a negative errno.
+ */
+int registry_open(const char *state_dir, struct registry **ret_reg);
+
+void registry_close(struct registry *reg);
+
+/**
+ * registry_error() - Why the last call failed, for the log
+ *
+ * Return: one sentence, borrowed, valid until the next call; never NULL. Holds no secret and no
+ * e-mail address.
+ */
+const char *registry_error(const struct registry *reg);
+
+/* --- users --------------------------------------------------------------------------------- */
+
+/* What a new user is made of. */
+struct user_spec {
+    const char *email;       /* or NULL */
+    const char *external_id; /* or NULL; at least one of email, external_id and name is there */
+    const char *name;        /* or NULL: made from the e-mail's local part, 8 characters or fewer */
+    const char *group;       /* course group besides GROUP_ALL_USERS, must exist; or NULL */
+};
+
+/*
+ * Asked for each candidate while the host's password lock is held: is this taken by anybody but
+ * us? @name or @id is checked, whichever is set (@id 0: not asked). 1 taken, 0 free, negative
+ * errno: could not find out (the creation fails).
+ */
+typedef int (*registry_taken_fn)(void *arg, const char *name, uint32_t id);
+
+enum user_verdict {
+    USER_CREATED,
+    USER_EXISTED,      /* same external_id or e-mail: *ret_user is that user, nothing changed */
+    USER_NAME_INVALID, /* field "name": syntax */
+    USER_NAME_RESERVED,
+    USER_NAME_TAKEN,   /* by a user, a tombstone, or anybody on the host */
+    USER_EMAIL_INVALID,
+    USER_EXTERNAL_ID_INVALID,
+    USER_CONFLICT,     /* external_id and e-mail belong to two different users */
+    USER_NO_GROUP,     /* field "group": there is none of that name */
+    USER_IDS_EXHAUSTED,
+};
+
+/**
+ * user_create() - Give a person a name and a uid, durably, and publish them to NSS
+ * @reg:         Open registry, borrowed
+ * @spec:        Who, borrowed
+ * @taken:       Host-side check, see above; called inside the transaction
+ * @arg:         For @taken
+ * @ret_user:    Set on USER_CREATED and USER_EXISTED
+ * @ret_verdict: Set when 0 is returned
+ *
+ * Idempotent on external_id, then on e-mail (compared in lower case). Ids come from one counter
+ * for uid and gid and are never used twice: the counter and the tombstones are in the same
+ * transaction as the user. New users are USER_STATE_RESERVED.
+ *
+ * Return: 0; -ENOSPC, -EIO, -EBUSY ... with the old state kept.
+ */
+int user_create(struct registry *reg, const struct user_spec *spec, registry_taken_fn taken,
+                void *arg, struct user *ret_user, enum user_verdict *ret_verdict);
+
+/* Return: 0, -ENOENT if there is no such user (deleted ones included), or a negative errno. */
+int user_by_name(struct registry *reg, const char *name, struct user *ret_user);
+int user_by_uid(struct registry *reg, uint32_t uid, struct user *ret_user);
+int user_by_email(struct registry *reg, const char *email, struct user *ret_user);
+
+/**
+ * user_exists_already() - user_create()'s idempotence check alone, without any lock
+ * @ret_verdict: USER_EXISTED with *@ret_user set; USER_CONFLICT; or USER_CREATED, which here means
+ *               that nobody has this external_id or e-mail yet
+ */
+int user_exists_already(struct registry *reg, const struct user_spec *spec, struct user *ret_user,
+                        enum user_verdict *ret_verdict);
+
+/* Called for each row in ascending uid; a non-zero return stops the listing and is returned. */
+typedef int (*user_fn)(void *arg, const struct user *user);
+int user_list(struct registry *reg, user_fn fn, void *arg);
+
+/**
+ * user_activate() - Note a first login or first run: reserved becomes active
+ *
+ * Not visible to NSS, so the index is not written. Return: 0 or a negative errno.
+ */
+int user_activate(struct registry *reg, uint32_t uid);
+
+/* --- groups -------------------------------------------------------------------------------- */
+
+/* Return: 0, -EEXIST, -EINVAL (syntax), -EPERM (reserved), -ENOSPC (ids), or a negative errno. */
+int group_create(struct registry *reg, const char *name, registry_taken_fn taken, void *arg,
+                 struct group *ret_group);
+
+/* Return: 0, -ENOENT, or a negative errno. */
+int group_by_name(struct registry *reg, const char *name, struct group *ret_group);
+
+/**
+ * group_of_user() - Supplementary groups of a user, ascending gid, without the private group
+ * @ret_groups: Room for @max entries
+ * @ret_n:      How many there are
+ *
+ * Return: 0, -ENOENT, -E2BIG if there are more than @max, or a negative errno.
+ */
+int group_of_user(struct registry *reg, uint32_t uid, struct group *ret_groups, size_t max,
+                  size_t *ret_n);
+
+/* --- callers ------------------------------------------------------------------------------- */
+
+/* One table: bit, key in database, API and command line. */
+#define CALLER_VERBS(X) X(USERS, "users") X(RUNS, "runs") X(NET_PUBLIC, "net-public")
+
+enum caller_verb {
+#define CALLER_VERB_ENUM(id, key) CALLER_VERB_##id,
+    CALLER_VERBS(CALLER_VERB_ENUM)
+#undef CALLER_VERB_ENUM
+    CALLER_VERB__COUNT,
+};
+
+const char *caller_verb_key(enum caller_verb verb);
+
+#define CALLER_GROUPS_MAX 16u
+
+struct caller {
+    uint32_t uid; /* Unix user of the program; any but 0 */
+    uint32_t verbs; /* bit n: enum caller_verb n */
+    uint32_t group_count;
+    struct group groups[CALLER_GROUPS_MAX]; /* may act for members of any of these */
+    int64_t created_s;
+};
+
+/* Make or replace. The groups are given by gid. Return: 0, -ENOENT (no such group), -errno. */
+int caller_put(struct registry *reg, const struct caller *caller);
+/* Return: 0, -ENOENT, or a negative errno. */
+int caller_get(struct registry *reg, uint32_t uid, struct caller *ret_caller);
+int caller_del(struct registry *reg, uint32_t uid);
+typedef int (*caller_fn)(void *arg, const struct caller *caller);
+int caller_list(struct registry *reg, caller_fn fn, void *arg);
+
+/**
+ * caller_may_act_for() - May this caller act for this user?
+ * @ret_may: The answer; false also if the user does not exist
+ *
+ * Return: 0 or a negative errno; callers deny on both.
+ */
+int caller_may_act_for(struct registry *reg, const struct caller *caller, uint32_t uid,
+                       bool *ret_may);
+
+/* --- runs ---------------------------------------------------------------------------------- */
+
+/* One row of the audit of runs. Times are Unix microseconds, 0 while not known. */
+struct run_row {
+    char run_id[RUN_ID_SIZE];
+    uint32_t uid;
+    uint32_t caller_uid; /* 0 for admin.sock */
+    char net[8];         /* "none" or "public" */
+    char program[128];   /* argv[0], cut */
+    int64_t accepted_us;
+    int64_t started_us;
+    int64_t ended_us;
+    char status[STATUS_SIZE]; /* "" until ended */
+    int32_t exit_code;        /* -1: none */
+    int32_t signal;           /* 0: none */
+    uint64_t cpu_us;
+    uint64_t out_bytes;
+};
+
+/* Insert or update by run_id, inside the open group. Return: 0 or a negative errno. */
+int run_put(struct registry *reg, const struct run_row *row);
+
+/**
+ * run_commit() - Make the run rows since the last commit durable
+ *
+ * Run audit is committed in groups: the caller runs this 200 ms at most after a run_put(). Every
+ * function that changes users, groups or callers commits the open group first.
+ */
+int run_commit(struct registry *reg);
+
+/* Rows without an end, from before a crash: close them as `internal`. Part of registry_open(). */
+int run_close_stale(struct registry *reg);
+
+/* --- index --------------------------------------------------------------------------------- */
+
+struct registry_counts {
+    uint64_t generation;
+    uint32_t users;
+    uint32_t groups;
+    uint32_t ids_free;
+};
+
+int registry_count(struct registry *reg, struct registry_counts *ret_counts);
+
+#endif
