@@ -138,9 +138,14 @@ int msg_recv(int sock, void *buf, size_t size, size_t *ret_n, struct msg_extra *
 
 void msg_extra_done(struct msg_extra *x)
 {
+    /* Whoever sent it may have asked the last close of a socket to wait for his peer. */
+    const struct linger no_wait = {0};
+
     for (size_t i = 0; i < x->nfds; i++) {
-        if (x->fds[i] >= 0)
-            (void)close(x->fds[i]);
+        if (x->fds[i] < 0)
+            continue;
+        (void)setsockopt(x->fds[i], SOL_SOCKET, SO_LINGER, &no_wait, sizeof(no_wait));
+        (void)close(x->fds[i]);
     }
     x->nfds = 0;
 }

@@ -57,6 +57,7 @@ struct msg_extra {
  */
 int msg_recv(int sock, void *buf, size_t size, size_t *ret_n, struct msg_extra *ret_extra);
 
+/* Close what is left in @x; a received socket's SO_LINGER cannot make this block. */
 void msg_extra_done(struct msg_extra *x);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * index_format.h - the file that NSS reads: layout, version, keys.
  *
- * The index is a cdb file (https://cr.yp.to/cdb/cdb.txt): a table of 256 pairs, records, hash tables;
- * all numbers little-endian, 32 bits. registry/index_write.c writes it with TinyCDB,
+ * The index is a cdb file (https://cr.yp.to/cdb/cdb.txt): a table of 256 pairs, records, hash
+ * tables; all numbers little-endian, 32 bits. registry/index_write.c writes it with TinyCDB,
  * common/index_read.c reads it in every process of the host. On top of plain cdb we ask:
  *
  *   - The FIRST record, at byte 2048, is the meta record: key "@", data struct index_meta. So the

@@ -6,6 +6,7 @@ libcommon_la_SOURCES = \
 	%D%/fd.c %D%/fd.h \
 	%D%/ids.h \
 	%D%/index_format.h \
+	%D%/index_read.c %D%/index_read.h \
 	%D%/payload.c %D%/payload.h \
 	%D%/str.c %D%/str.h \
 	%D%/wire.h

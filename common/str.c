@@ -54,6 +54,14 @@ int str_copy(char *dst, size_t size, const char *src)
     return 0;
 }
 
+void str_cut(char *dst, size_t size, const char *src)
+{
+    size_t len = strnlen(src, size - 1);
+
+    memset(dst, 0, size);
+    memcpy(dst, src, len);
+}
+
 int str_to_u32(const char *s, uint32_t max, uint32_t *ret_v)
 {
     uint64_t v = 0;

@@ -39,6 +39,9 @@ bool name_is_valid_n(const char *field, size_t size);
  */
 int str_copy(char *dst, size_t size, const char *src);
 
+/* Copy what fits of @src into a fixed field; the rest of the field is NULs. For messages. */
+void str_cut(char *dst, size_t size, const char *src);
+
 /**
  * str_to_u32() - Read a decimal number that is the whole string
  * @s:     Text, borrowed

@@ -87,8 +87,8 @@ enum wire_run_fd {
 
 struct wire_run_start {
     struct wire_head head;
-    uint32_t uid; /* ID_ALLOC_MIN..ID_ALLOC_MAX */
-    uint32_t gid; /* likewise */
+    uint32_t uid;         /* ID_ALLOC_MIN..ID_ALLOC_MAX */
+    uint32_t gid;         /* likewise */
     uint32_t profile;     /* enum wire_profile */
     uint32_t net;         /* enum wire_net */
     uint32_t cgroup_mode; /* enum wire_cgroup_mode: the least that must be enforced */
@@ -175,7 +175,7 @@ enum wire_step {
 #define WIRE_STEP_ENUM(id, key, text) WIRE_STEP_##id,
     WIRE_STEPS(WIRE_STEP_ENUM)
 #undef WIRE_STEP_ENUM
-    WIRE_STEP__COUNT,
+        WIRE_STEP__COUNT,
 };
 
 /* Nothing of the program ran. error is a positive errno, or 0 if there is none. */
@@ -187,12 +187,14 @@ struct wire_run_failed {
 };
 
 enum wire_end {
-    WIRE_END_EXIT = 0,     /* value: exit code */
-    WIRE_END_SIGNAL = 1,   /* value: signal number */
-    WIRE_END_TIMEOUT = 2,  /* wall time; killed by sessiond */
-    WIRE_END_KILLED = 3,   /* RUN_KILL */
-    WIRE_END_NO_EXEC = 4,  /* execve failed; value: errno; the run's program never started */
-    WIRE_END_LOST = 5,     /* the init died without a word: killed from outside */
+    WIRE_END_EXIT = 0,    /* value: exit code */
+    WIRE_END_SIGNAL = 1,  /* value: signal number */
+    WIRE_END_TIMEOUT = 2, /* wall time; killed by sessiond */
+    WIRE_END_KILLED = 3,  /* RUN_KILL */
+    WIRE_END_NO_EXEC = 4, /* execve failed; value: errno; the run's program never started */
+    WIRE_END_LOST = 5,    /* the init died without a word: killed from outside */
+    WIRE_END_UNSAFE = 6,  /* killed by sessiond: the network rules stopped to hold */
+    WIRE_END__COUNT,
 };
 
 /* The init is reaped: no process of the run is left. */
