@@ -1,1 +1,34 @@
 # SPDX-License-Identifier: ISC
+# --- index reader and NSS module
+check_PROGRAMS += test_index_read
+TESTS += test_index_read
+test_index_read_SOURCES = \
+	%D%/index_build.c %D%/index_build.h \
+	%D%/test_index_read.c
+test_index_read_CPPFLAGS = $(AM_CPPFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS)
+test_index_read_LDADD = libcommon.la $(CDB_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += test_nss_module test_nss_listing
+TESTS += test_nss_module test_nss_listing
+nss_test_cppflags = $(AM_CPPFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS) \
+	-DTEST_MODULE='"$(abs_builddir)/.libs/libnss_atelier_test.so"' \
+	-DSHIPPED_MODULE='"$(abs_builddir)/.libs/libnss_atelier.so.2"'
+nss_test_ldadd = libcommon.la $(CDB_LIBS) $(CMOCKA_LIBS)
+nss_test_modules = libnss_atelier.la libnss_atelier_test.la
+nss_test_fixture = \
+	%D%/index_build.c %D%/index_build.h \
+	%D%/nss_fixture.c %D%/nss_fixture.h
+test_nss_module_SOURCES = %D%/test_nss_module.c $(nss_test_fixture)
+test_nss_module_CPPFLAGS = $(nss_test_cppflags)
+test_nss_module_LDADD = $(nss_test_ldadd)
+EXTRA_test_nss_module_DEPENDENCIES = $(nss_test_modules)
+test_nss_listing_SOURCES = %D%/test_nss_listing.c $(nss_test_fixture)
+test_nss_listing_CPPFLAGS = $(nss_test_cppflags)
+test_nss_listing_LDADD = $(nss_test_ldadd)
+EXTRA_test_nss_listing_DEPENDENCIES = $(nss_test_modules)
+
+dist_check_SCRIPTS += %D%/tst_nss_exports
+TESTS += %D%/tst_nss_exports
+
+EXTRA_DIST += tests/fuzz/fuzz_index.c
+

@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: ISC */
+/* test_index_read.c - look-ups, listings, and files that nobody honest wrote. */
+#include "common/index_read.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/ids.h"
+#include "tests/unit/index_build.h"
+
+#include "common/banned.h"
+
+#define DIR       "."
+#define FILE_PATH INDEX_FILE_NAME
+
+static const struct index_user users[] = {
+    {10001, 10001, INDEX_SHELL_ATELIER, "maria"},
+    {10002, 10002, INDEX_SHELL_NOLOGIN, "jo"},
+    {10007, 10007, 77, "a-name-of-thirty-one-letters-xx"},
+    {59899, 59899, INDEX_SHELL_ATELIER, "z9"},
+};
+static const struct index_group groups[] = {
+    {10000, "atelier-users"},
+    {10001, "maria"},
+    {10002, "jo"},
+    {10003, "course"},
+    {10007, "a-name-of-thirty-one-letters-xx"},
+    {59899, "z9"},
+};
+static const uint32_t gids_maria[] = {10000, 10003};
+static const uint32_t gids_jo[] = {10000};
+static const struct index_members members[] = {
+    {"maria", gids_maria, 2},
+    {"jo", gids_jo, 1},
+};
+static const struct index_content content = {
+    .users = users,
+    .user_count = 4,
+    .groups = groups,
+    .group_count = 6,
+    .members = members,
+    .member_count = 2,
+    .generation = 0x123456789abcull,
+};
+
+static char start_dir[] = "/tmp/atelier-index-XXXXXX";
+
+static int dir_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(start_dir) || chmod(start_dir, 0755) < 0 || chdir(start_dir) < 0)
+        return -1;
+    return 0;
+}
+
+static int dir_teardown(void **state)
+{
+    (void)state;
+    (void)unlink(FILE_PATH);
+    (void)unlink(FILE_PATH ".tmp");
+    return chdir("/") < 0 || rmdir(start_dir) < 0 ? -1 : 0;
+}
+
+static int file_setup(void **state)
+{
+    (void)state;
+    (void)chmod(start_dir, 0755);
+    return index_build(FILE_PATH, &content);
+}
+
+/* --- honest files -------------------------------------------------------------------------- */
+
+static void every_user_and_group_is_found_by_id_and_by_name(void **state)
+{
+    struct index ix;
+
+    (void)state;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_true(ix.generation == content.generation);
+    for (size_t i = 0; i < content.user_count; i++) {
+        struct index_user by_uid, by_name;
+
+        assert_int_equal(index_user_by_uid(&ix, users[i].uid, &by_uid), 0);
+        assert_int_equal(index_user_by_name(&ix, users[i].name, &by_name), 0);
+        assert_memory_equal(&by_uid, &users[i], sizeof(by_uid));
+        assert_memory_equal(&by_name, &users[i], sizeof(by_name));
+    }
+    for (size_t i = 0; i < content.group_count; i++) {
+        struct index_group by_gid, by_name;
+
+        assert_int_equal(index_group_by_gid(&ix, groups[i].gid, &by_gid), 0);
+        assert_int_equal(index_group_by_name(&ix, groups[i].name, &by_name), 0);
+        assert_memory_equal(&by_gid, &groups[i], sizeof(by_gid));
+        assert_memory_equal(&by_name, &groups[i], sizeof(by_name));
+    }
+    index_close(&ix);
+}
+
+static void what_is_not_there_is_not_found_and_output_is_untouched(void **state)
+{
+    static const uint32_t no_uids[] = {0, 1, 9999, 10000, 10003, 59898, 65000, 65001, 65534, ~0u};
+    static const char *const no_names[] = {"", "root", "mari", "mariaa", "Maria", "course", "../x"};
+    struct index_user user, before;
+    struct index ix;
+
+    (void)state;
+    memset(&user, 0x5a, sizeof(user));
+    before = user;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    for (size_t i = 0; i < sizeof(no_uids) / sizeof(*no_uids); i++)
+        assert_int_equal(index_user_by_uid(&ix, no_uids[i], &user), -ENOENT);
+    for (size_t i = 0; i < sizeof(no_names) / sizeof(*no_names); i++)
+        assert_int_equal(index_user_by_name(&ix, no_names[i], &user), -ENOENT);
+    assert_int_equal(index_user_by_name(&ix, NULL, &user), -ENOENT);
+    assert_memory_equal(&user, &before, sizeof(user));
+    index_close(&ix);
+}
+
+static void groups_of_a_user_are_listed_and_strangers_have_none(void **state)
+{
+    uint32_t gids[INDEX_GROUPS_MAX];
+    struct index ix;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_int_equal(index_groups_of(&ix, "maria", gids, &n), 0);
+    assert_int_equal(n, 2);
+    assert_memory_equal(gids, gids_maria, sizeof(gids_maria));
+    assert_int_equal(index_groups_of(&ix, "z9", gids, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(index_groups_of(&ix, "root", gids, &n), -ENOENT);
+    assert_int_equal(index_groups_of(&ix, "course", gids, &n), -ENOENT);
+    index_close(&ix);
+}
+
+static void listing_gives_each_once_in_order_with_any_hint(void **state)
+{
+    static const uint32_t hints[] = {0, 1, 2, 3, 4, 5, 1000, ~0u};
+    struct index ix;
+
+    (void)state;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    for (size_t h = 0; h < sizeof(hints) / sizeof(*hints); h++) {
+        uint32_t after = 0, place;
+        struct index_group group;
+        struct index_user user;
+
+        for (size_t i = 0; i < content.user_count; i++) {
+            assert_int_equal(index_user_next(&ix, after, hints[h], &user, &place), 0);
+            assert_int_equal(user.uid, users[i].uid);
+            assert_int_equal(place, i + 1);
+            after = user.uid;
+        }
+        assert_int_equal(index_user_next(&ix, after, hints[h], &user, &place), -ENOENT);
+        after = place = 0;
+        for (size_t i = 0; i < content.group_count; i++) {
+            assert_int_equal(index_group_next(&ix, after, place, &group, &place), 0);
+            assert_int_equal(group.gid, groups[i].gid);
+            after = group.gid;
+        }
+        assert_int_equal(index_group_next(&ix, after, place, &group, &place), -ENOENT);
+    }
+    index_close(&ix);
+}
+
+static void empty_index_answers_not_found(void **state)
+{
+    const struct index_content empty = {.generation = 1};
+    struct index_user user;
+    struct index ix;
+    uint32_t place;
+
+    (void)state;
+    assert_int_equal(index_build(FILE_PATH, &empty), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_int_equal(index_user_by_uid(&ix, 10001, &user), -ENOENT);
+    assert_int_equal(index_user_next(&ix, 0, 0, &user, &place), -ENOENT);
+    index_close(&ix);
+}
+
+static void thousands_of_users_are_found_through_long_chains(void **state)
+{
+    enum { COUNT = 5000 };
+    struct index_user *many = calloc(COUNT, sizeof(*many)), user;
+    const struct index_content big = {.users = many, .user_count = COUNT};
+    struct index ix;
+
+    (void)state;
+    assert_non_null(many);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        many[i] = (struct index_user){.uid = 10000 + i, .gid = 10000 + i};
+        (void)snprintf(many[i].name, sizeof(many[i].name), "user%u", i);
+    }
+    assert_int_equal(index_build(FILE_PATH, &big), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(index_user_by_uid(&ix, many[i].uid, &user), 0);
+        assert_string_equal(user.name, many[i].name);
+        assert_int_equal(index_user_by_name(&ix, many[i].name, &user), 0);
+        assert_int_equal(user.uid, many[i].uid);
+    }
+    index_close(&ix);
+    free(many);
+}
+
+/* --- files that nobody honest wrote -------------------------------------------------------- */
+
+/* Ask everything; whatever comes back must be of our ranges. Return: number of answers. */
+static size_t everything_asked(void)
+{
+    uint32_t gids[INDEX_GROUPS_MAX], after = 0, place = 0;
+    struct index_group group;
+    struct index_user user;
+    size_t answers = 0, n;
+    struct index ix;
+
+    if (index_open(DIR, &ix) < 0)
+        return 0;
+    for (size_t i = 0; i < content.user_count; i++) {
+        if (index_user_by_uid(&ix, users[i].uid, &user) == 0) {
+            assert_int_equal(user.uid, users[i].uid);
+            assert_true(id_is_outer(user.gid));
+            assert_true(name_is_valid_n(user.name, sizeof(user.name)));
+            answers++;
+        }
+        if (index_user_by_name(&ix, users[i].name, &user) == 0) {
+            assert_string_equal(user.name, users[i].name);
+            assert_true(id_is_outer(user.uid) && id_is_outer(user.gid));
+            answers++;
+        }
+        if (index_groups_of(&ix, users[i].name, gids, &n) == 0) {
+            assert_true(n <= INDEX_GROUPS_MAX);
+            for (size_t k = 0; k < n; k++)
+                assert_true(id_is_outer(gids[k]));
+            answers++;
+        }
+    }
+    for (size_t i = 0; i < content.group_count; i++) {
+        if (index_group_by_gid(&ix, groups[i].gid, &group) == 0) {
+            assert_int_equal(group.gid, groups[i].gid);
+            assert_true(name_is_valid_n(group.name, sizeof(group.name)));
+            answers++;
+        }
+        if (index_group_by_name(&ix, groups[i].name, &group) == 0) {
+            assert_string_equal(group.name, groups[i].name);
+            assert_true(id_is_outer(group.gid));
+            answers++;
+        }
+    }
+    while (index_user_next(&ix, after, place, &user, &place) == 0) {
+        assert_true(user.uid > after && id_is_outer(user.uid) && id_is_outer(user.gid));
+        assert_true(name_is_valid_n(user.name, sizeof(user.name)));
+        after = user.uid;
+        answers++;
+    }
+    after = place = 0;
+    while (index_group_next(&ix, after, place, &group, &place) == 0) {
+        assert_true(group.gid > after && id_is_outer(group.gid));
+        assert_true(name_is_valid_n(group.name, sizeof(group.name)));
+        after = group.gid;
+        answers++;
+    }
+    index_close(&ix);
+    return answers;
+}
+
+#define ANSWERS_ALL (3 * 4 + 2 * 6 + 4 + 6)
+
+/* struct index_meta in the file; the address is not aligned. */
+static unsigned char *meta_of(unsigned char *file)
+{
+    return file + INDEX_META_OFFSET + 8 + 1;
+}
+
+static void meta_size_set(unsigned char *file, uint32_t size)
+{
+    size = htole32(size);
+    memcpy(meta_of(file) + offsetof(struct index_meta, size_bytes), &size, 4);
+}
+
+static void file_cut_at_any_length_is_refused_whole(void **state)
+{
+    size_t size;
+    unsigned char *file = file_load(FILE_PATH, &size);
+    struct index ix;
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(everything_asked(), ANSWERS_ALL);
+    for (size_t n = 0; n < size; n++) {
+        assert_int_equal(file_store(FILE_PATH, file, n), 0);
+        assert_int_equal(index_open(DIR, &ix), -EBADMSG);
+    }
+    file[size] = 0; /* file_load() leaves room for one byte more */
+    assert_int_equal(file_store(FILE_PATH, file, size + 1), 0);
+    assert_int_equal(index_open(DIR, &ix), -EBADMSG);
+    assert_int_equal(file_store(FILE_PATH, file, size), 0);
+    assert_int_equal(everything_asked(), ANSWERS_ALL);
+    free(file);
+}
+
+static void cut_file_that_lies_about_its_size_gives_no_wrong_answer(void **state)
+{
+    size_t size;
+    unsigned char *file = file_load(FILE_PATH, &size);
+
+    (void)state;
+    assert_non_null(file);
+    for (size_t n = INDEX_META_OFFSET + 41; n < size; n++) {
+        meta_size_set(file, (uint32_t)n);
+        assert_int_equal(file_store(FILE_PATH, file, n), 0);
+        assert_true(everything_asked() < ANSWERS_ALL);
+    }
+    free(file);
+}
+
+static void file_cut_in_place_while_open_is_an_error_and_not_a_miss(void **state)
+{
+    struct index_user user;
+    struct index ix;
+    uint32_t place;
+
+    (void)state;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_int_equal(index_user_by_uid(&ix, 10001, &user), 0);
+    assert_int_equal(truncate(FILE_PATH, INDEX_META_OFFSET + 41), 0);
+    assert_int_equal(index_user_by_uid(&ix, 10001, &user), -EBADMSG);
+    assert_int_equal(index_user_by_name(&ix, "maria", &user), -EBADMSG);
+    assert_int_equal(index_user_next(&ix, 0, 0, &user, &place), -EBADMSG);
+    index_close(&ix);
+}
+
+/* xorshift32: the same bytes on every machine. */
+static uint32_t noise(uint32_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed;
+}
+
+static void bytes_flipped_at_random_never_bring_out_a_foreign_id(void **state)
+{
+    size_t size, whole = 0;
+    unsigned char *file = file_load(FILE_PATH, &size), *bad;
+    uint32_t seed = 0x41544c52;
+
+    (void)state;
+    bad = malloc(size);
+    assert_true(file && bad);
+    for (int round = 0; round < 6000; round++) {
+        uint32_t flips = 1 + noise(&seed) % 12;
+
+        memcpy(bad, file, size);
+        while (flips-- > 0) {
+            /* Every second one outside the tables, where there is more to break. */
+            uint32_t at = flips % 2 ? INDEX_META_OFFSET + noise(&seed) % (uint32_t)(size - 2048)
+                                    : noise(&seed) % (uint32_t)size;
+
+            bad[at] = (unsigned char)noise(&seed);
+        }
+        meta_size_set(bad, (uint32_t)size);
+        assert_int_equal(file_store(FILE_PATH, bad, size), 0);
+        whole += everything_asked() == ANSWERS_ALL;
+    }
+    assert_true(whole < 6000);
+    free(bad);
+    free(file);
+}
+
+static void forged_ids_and_names_do_not_come_out(void **state)
+{
+    static const struct index_user forged[] = {
+        {0, 10001, 0, "maria"},
+        {10001, 0, 0, "maria"},
+        {10001, 65001, 0, "maria"},
+        {9999, 10001, 0, "maria"},
+        {10001, 10001, 0, "Ma"},
+        {10001, 10001, 0, "../../etc"},
+        {10001, 10001, 0, "a\0b"},
+        {10001, 10001, 0, ""},
+        {10001, 10001, 0, "this-name-fills-the-whole-field"},
+    };
+    struct index_user user;
+    struct index ix;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+        struct index_user one = forged[i];
+        const struct index_content c = {.users = users, .user_count = 1};
+        unsigned char *file, *record;
+        uint32_t place;
+        size_t size;
+
+        if (strlen(one.name) == NAME_MAX_LEN)
+            one.name[NAME_MAX_LEN] = 'x'; /* no NUL */
+        one.uid = htole32(one.uid);
+        one.gid = htole32(one.gid);
+        assert_int_equal(index_build(FILE_PATH, &c), 0);
+        file = file_load(FILE_PATH, &size);
+        assert_non_null(file);
+        /* Both records of maria, by uid and by name, get the forged data. */
+        record = file + INDEX_META_OFFSET + 41 + 8 + 5;
+        memcpy(record, &one, sizeof(one));
+        memcpy(record + sizeof(one) + 8 + 1 + 5, &one, sizeof(one));
+        assert_int_equal(file_store(FILE_PATH, file, size), 0);
+        free(file);
+
+        assert_int_equal(index_open(DIR, &ix), 0);
+        assert_int_equal(index_user_by_uid(&ix, 10001, &user), -EBADMSG);
+        assert_int_equal(index_user_by_name(&ix, "maria", &user), -EBADMSG);
+        assert_int_equal(index_user_next(&ix, 0, 0, &user, &place), -EBADMSG);
+        assert_int_equal(index_user_by_uid(&ix, 0, &user), -ENOENT);
+        index_close(&ix);
+    }
+}
+
+static void record_of_another_user_is_not_an_answer(void **state)
+{
+    static const struct index_user swapped[] = {{10001, 10001, 0, "maria"}};
+    const struct index_content c = {.users = swapped, .user_count = 1};
+    const uint32_t uid = htole32(10002);
+    unsigned char *file;
+    struct index_user user;
+    struct index ix;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(index_build(FILE_PATH, &c), 0);
+    file = file_load(FILE_PATH, &size);
+    assert_non_null(file);
+    memcpy(file + INDEX_META_OFFSET + 41 + 8 + 5, &uid, sizeof(uid));
+    assert_int_equal(file_store(FILE_PATH, file, size), 0);
+    free(file);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_int_equal(index_user_by_uid(&ix, 10001, &user), -EBADMSG);
+    assert_int_equal(index_user_by_uid(&ix, 10002, &user), -ENOENT);
+    assert_int_equal(index_user_by_name(&ix, "maria", &user), 0);
+    index_close(&ix);
+}
+
+static void bad_gid_spoils_the_whole_list_of_groups(void **state)
+{
+    const uint32_t gids[] = {10000, 27};
+    const struct index_members m[] = {{"maria", gids, 2}};
+    const struct index_content c = {
+        .users = users, .user_count = 1, .members = m, .member_count = 1};
+    uint32_t got[INDEX_GROUPS_MAX] = {0};
+    struct index ix;
+    size_t n = 99;
+
+    (void)state;
+    assert_int_equal(index_build(FILE_PATH, &c), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    assert_int_equal(index_groups_of(&ix, "maria", got, &n), -EBADMSG);
+    assert_int_equal(n, 99);
+    assert_int_equal(got[0], 0);
+    index_close(&ix);
+}
+
+/* A table without an empty slot, all slots with the hash that is asked and a record of another key.
+ */
+static void table_without_end_ends(void **state)
+{
+    enum { SLOTS = 1 << 20 };
+    const struct index_content c = {.users = users, .user_count = 1};
+    size_t size;
+    unsigned char *file, *more;
+    uint32_t hash = 5381, word;
+    struct index_user user;
+    struct index ix;
+
+    (void)state;
+    assert_int_equal(index_build(FILE_PATH, &c), 0);
+    file = file_load(FILE_PATH, &size);
+    assert_non_null(file);
+    for (const char *p = "njo"; *p; p++)
+        hash = (hash * 33) ^ (unsigned char)*p;
+    more = realloc(file, size + SLOTS * 8);
+    assert_non_null(more);
+    file = more;
+    for (uint32_t slots = 1; slots <= SLOTS; slots *= 32) {
+        unsigned char *table = file + (hash & 255) * 8;
+
+        word = htole32((uint32_t)size);
+        memcpy(table, &word, 4);
+        word = htole32(slots);
+        memcpy(table + 4, &word, 4);
+        for (uint32_t i = 0; i < slots; i++) {
+            word = htole32(hash);
+            memcpy(file + size + i * 8, &word, 4);
+            word = htole32(INDEX_META_OFFSET);
+            memcpy(file + size + i * 8 + 4, &word, 4);
+        }
+        meta_size_set(file, (uint32_t)(size + slots * 8));
+        assert_int_equal(file_store(FILE_PATH, file, size + slots * 8), 0);
+        assert_int_equal(index_open(DIR, &ix), 0);
+        assert_int_equal(index_user_by_name(&ix, "jo", &user), slots <= 4096 ? -ENOENT : -EBADMSG);
+        assert_int_equal(index_user_by_name(&ix, "maria", &user), 0);
+        index_close(&ix);
+    }
+    free(file);
+}
+
+static void counts_that_do_not_fit_the_file_are_refused(void **state)
+{
+    static const uint32_t counts[] = {5000, 0x80000000u, ~0u};
+    size_t size;
+    unsigned char *file = file_load(FILE_PATH, &size);
+    struct index ix;
+
+    (void)state;
+    assert_non_null(file);
+    for (size_t i = 0; i < 3; i++) {
+        unsigned char *meta = meta_of(file);
+        uint32_t right, wrong = htole32(counts[i]);
+
+        for (size_t at = offsetof(struct index_meta, user_count); at < 32; at += 4) {
+            memcpy(&right, meta + at, 4);
+            memcpy(meta + at, &wrong, 4);
+            assert_int_equal(file_store(FILE_PATH, file, size), 0);
+            assert_int_equal(index_open(DIR, &ix), -EBADMSG);
+            memcpy(meta + at, &right, 4);
+        }
+    }
+    assert_int_equal(file_store(FILE_PATH, file, size), 0);
+    assert_int_equal(everything_asked(), ANSWERS_ALL);
+    free(file);
+}
+
+static void another_version_is_refused_by_its_own_errno(void **state)
+{
+    struct index_content next = content;
+    struct index ix;
+
+    (void)state;
+    next.version = INDEX_VERSION + 1;
+    assert_int_equal(index_build(FILE_PATH, &next), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPROTONOSUPPORT);
+    next.version = INDEX_VERSION;
+    assert_int_equal(index_build(FILE_PATH, &next), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+}
+
+/* --- files and directories that cannot be trusted ------------------------------------------ */
+
+static void only_a_plain_single_file_is_trusted(void **state)
+{
+    struct index ix;
+
+    (void)state;
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+
+    assert_int_equal(link(FILE_PATH, "second"), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    assert_int_equal(unlink("second"), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+
+    assert_int_equal(rename(FILE_PATH, "moved"), 0);
+    assert_int_equal(index_open(DIR, &ix), -ENOENT);
+    assert_int_equal(symlink("moved", FILE_PATH), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    assert_int_equal(unlink(FILE_PATH), 0);
+    assert_int_equal(mkfifo(FILE_PATH, 0644), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    assert_int_equal(unlink(FILE_PATH), 0);
+    assert_int_equal(mkdir(FILE_PATH, 0755), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    assert_int_equal(rmdir(FILE_PATH), 0);
+    assert_int_equal(rename("moved", FILE_PATH), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+}
+
+static void what_others_may_write_is_not_trusted(void **state)
+{
+    static const mode_t bad[] = {0664, 0646, 0666};
+    struct index ix;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        assert_int_equal(chmod(FILE_PATH, bad[i]), 0);
+        assert_int_equal(index_open(DIR, &ix), -EPERM);
+        assert_int_equal(chmod(FILE_PATH, 0644), 0);
+        assert_int_equal(chmod(start_dir, bad[i] | 0111), 0);
+        assert_int_equal(index_open(start_dir, &ix), -EPERM);
+        assert_int_equal(chmod(start_dir, 0755), 0);
+        assert_int_equal(index_open(start_dir, &ix), 0);
+        index_close(&ix);
+    }
+    assert_int_equal(symlink(start_dir, "link"), 0);
+    assert_int_equal(index_open("link", &ix), -EPERM);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(index_open(FILE_PATH, &ix), -EPERM);
+}
+
+static void file_of_another_user_is_not_trusted(void **state)
+{
+    struct index ix;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root can give a file away\n");
+        skip();
+    }
+    assert_int_equal(chown(FILE_PATH, 12345, 12345), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    /* The same file is right when the directory has that owner, and root's file always is. */
+    assert_int_equal(chown(start_dir, 12345, 12345), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+    assert_int_equal(chown(FILE_PATH, 0, 0), 0);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+    assert_int_equal(chown(FILE_PATH, 12346, 0), 0);
+    assert_int_equal(index_open(DIR, &ix), -EPERM);
+    assert_int_equal(chown(start_dir, 0, 0), 0);
+}
+
+static void lease_of_the_owner_is_a_failure_and_not_a_hang(void **state)
+{
+    int fd = open(FILE_PATH, O_RDWR | O_CLOEXEC);
+    struct index ix;
+
+    (void)state;
+    assert_true(fd >= 0);
+    if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
+        (void)close(fd);
+        print_message("skipped: no leases on this file system (%s)\n", strerror(errno));
+        skip();
+    }
+    /* The break of the lease is announced by SIGIO, which ends a process by default. */
+    (void)fcntl(fd, F_SETSIG, SIGCHLD);
+    assert_int_equal(index_open(DIR, &ix), -EAGAIN);
+    (void)close(fd);
+    assert_int_equal(index_open(DIR, &ix), 0);
+    index_close(&ix);
+}
+
+static void path_that_is_too_long_is_an_error(void **state)
+{
+    char dir[400];
+    struct index ix;
+
+    (void)state;
+    memset(dir, 'd', sizeof(dir));
+    for (size_t n = 200; n < sizeof(dir); n++) {
+        int r;
+
+        dir[n] = '\0';
+        r = index_open(dir, &ix);
+        assert_true(r == -ENOENT || r == -ENAMETOOLONG);
+        dir[n] = 'd';
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_user_and_group_is_found_by_id_and_by_name, file_setup),
+        cmocka_unit_test_setup(what_is_not_there_is_not_found_and_output_is_untouched, file_setup),
+        cmocka_unit_test_setup(groups_of_a_user_are_listed_and_strangers_have_none, file_setup),
+        cmocka_unit_test_setup(listing_gives_each_once_in_order_with_any_hint, file_setup),
+        cmocka_unit_test_setup(empty_index_answers_not_found, file_setup),
+        cmocka_unit_test_setup(thousands_of_users_are_found_through_long_chains, file_setup),
+        cmocka_unit_test_setup(file_cut_at_any_length_is_refused_whole, file_setup),
+        cmocka_unit_test_setup(cut_file_that_lies_about_its_size_gives_no_wrong_answer, file_setup),
+        cmocka_unit_test_setup(file_cut_in_place_while_open_is_an_error_and_not_a_miss, file_setup),
+        cmocka_unit_test_setup(bytes_flipped_at_random_never_bring_out_a_foreign_id, file_setup),
+        cmocka_unit_test_setup(forged_ids_and_names_do_not_come_out, file_setup),
+        cmocka_unit_test_setup(record_of_another_user_is_not_an_answer, file_setup),
+        cmocka_unit_test_setup(bad_gid_spoils_the_whole_list_of_groups, file_setup),
+        cmocka_unit_test_setup(table_without_end_ends, file_setup),
+        cmocka_unit_test_setup(counts_that_do_not_fit_the_file_are_refused, file_setup),
+        cmocka_unit_test_setup(another_version_is_refused_by_its_own_errno, file_setup),
+        cmocka_unit_test_setup(only_a_plain_single_file_is_trusted, file_setup),
+        cmocka_unit_test_setup(what_others_may_write_is_not_trusted, file_setup),
+        cmocka_unit_test_setup(file_of_another_user_is_not_trusted, file_setup),
+        cmocka_unit_test_setup(lease_of_the_owner_is_a_failure_and_not_a_hang, file_setup),
+        cmocka_unit_test_setup(path_that_is_too_long_is_an_error, file_setup),
+    };
+
+    return cmocka_run_group_tests(tests, dir_setup, dir_teardown);
+}
