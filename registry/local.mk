@@ -1,1 +1,22 @@
 # SPDX-License-Identifier: ISC
+noinst_LTLIBRARIES += libregistry.la
+libregistry_la_SOURCES = \
+	%D%/caller.c \
+	%D%/change.c %D%/change.h \
+	%D%/email.c %D%/email.h \
+	%D%/external_id.c %D%/external_id.h \
+	%D%/group.c %D%/group.h \
+	%D%/id.c %D%/id.h \
+	%D%/index_rows.c %D%/index_rows.h \
+	%D%/index_write.c %D%/index_write.h \
+	%D%/name.c %D%/name.h \
+	%D%/registry.c %D%/registry.h \
+	%D%/registry_internal.h \
+	%D%/reserved.def \
+	%D%/run.c \
+	%D%/schema.c %D%/schema.h \
+	%D%/statement.c %D%/statement.h \
+	%D%/statements.def \
+	%D%/user.c
+libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(CDB_CFLAGS)
+libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS) $(CDB_LIBS)

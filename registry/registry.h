@@ -8,11 +8,12 @@
  * A change that NSS can see is made in this order, and any other order loses something:
  *   1. BEGIN IMMEDIATE, the rows, generation + 1
  *   2. the whole new index into a temporary file beside the old one, fsync
- *   3. COMMIT                        (crash before: the temporary file is swept at the next open)
- *   4. rename over the old index     (crash before: registry_open() sees that the generations
- *   5. fsync of the directory         differ and writes the index anew)
- *   6. only then the caller answers
- * A failure up to 3 rolls back and removes the temporary file: the old state stays.
+ *   3. the caller is asked whether it may still give out names and ids (registry_taken_fn)
+ *   4. COMMIT                        (crash before: the temporary file is swept at the next open)
+ *   5. rename over the old index     (crash before: registry_open() sees that the generations
+ *   6. fsync of the directory         differ and writes the index anew)
+ *   7. only then the caller answers
+ * A failure up to 4 rolls back and removes the temporary file: the old state stays.
  *
  * Functions return 0 or a negative errno when they could not find out or could not store; what was
  * decided is an enum. Callers deny on every negative value. Nothing here logs.
@@ -34,14 +35,15 @@
 struct registry;
 
 /* One table: enum, key in database and API. */
-#define USER_STATES(X) X(RESERVED, "reserved") X(ACTIVE, "active") X(LOCKED, "locked") \
-    X(EXPIRED, "expired") X(DELETED, "deleted")
+#define USER_STATES(X)                                                                             \
+    X(RESERVED, "reserved")                                                                        \
+    X(ACTIVE, "active") X(LOCKED, "locked") X(EXPIRED, "expired") X(DELETED, "deleted")
 
 enum user_state {
 #define USER_STATE_ENUM(id, key) USER_STATE_##id,
     USER_STATES(USER_STATE_ENUM)
 #undef USER_STATE_ENUM
-    USER_STATE__COUNT,
+        USER_STATE__COUNT,
 };
 
 const char *user_state_key(enum user_state state);
@@ -49,8 +51,7 @@ const char *user_state_key(enum user_state state);
 struct user {
     uint32_t uid; /* and gid of the private group of the same name */
     char name[NAME_SIZE];
-    char email[EMAIL_SIZE];             /* lower case; "" if none */
-    char external_id[EXTERNAL_ID_SIZE]; /* the caller's own key; "" if none */
+    char email[EMAIL_SIZE]; /* lower case; "" if none */
     enum user_state state;
     int64_t created_s; /* Unix seconds */
 };
@@ -72,14 +73,19 @@ struct group {
  * index files of a crash. Writes the index if its generation, version or size is not right.
  *
  * Return: 0, -EPROTO if the schema is newer than this program, -EBUSY if another process has the
- * registry open (an exclusive lock on registry/lock), or a negative errno.
+ * registry open (an exclusive lock on registry/lock), -EPERM if a directory or the database
+ * belongs to somebody else or is open to others, -EBADMSG if the database is damaged, or a
+ * negative errno.
  */
 int registry_open(const char *state_dir, struct registry **ret_reg);
 
 void registry_close(struct registry *reg);
 
 /**
- * registry_error() - Why the last call failed, for the log
+ * registry_error() - Why the last call that failed did so, for the log
+ * @reg: Open registry; NULL asks for the last registry_open() that failed
+ *
+ * -ENOENT of a search and the verdicts of user_create() leave no sentence.
  *
  * Return: one sentence, borrowed, valid until the next call; never NULL. Holds no secret and no
  * e-mail address.
@@ -92,6 +98,7 @@ const char *registry_error(const struct registry *reg);
 struct user_spec {
     const char *email;       /* or NULL */
     const char *external_id; /* or NULL; at least one of email, external_id and name is there */
+    uint32_t owner_uid;      /* caller whose key external_id is; 0: the administrator */
     const char *name;        /* or NULL: made from the e-mail's local part, 8 characters or fewer */
     const char *group;       /* course group besides GROUP_ALL_USERS, must exist; or NULL */
 };
@@ -100,19 +107,24 @@ struct user_spec {
  * Asked for each candidate while the host's password lock is held: is this taken by anybody but
  * us? @name or @id is checked, whichever is set (@id 0: not asked). 1 taken, 0 free, negative
  * errno: could not find out (the creation fails).
+ *
+ * Asked once more right before COMMIT with neither (NULL, 0): is the caller still entitled to
+ * allocate, or may the lock be lost meanwhile? 0: yes. Everything else undoes the creation, which
+ * returns that negative errno, or -EBUSY for a positive number.
  */
 typedef int (*registry_taken_fn)(void *arg, const char *name, uint32_t id);
 
 enum user_verdict {
     USER_CREATED,
-    USER_EXISTED,      /* same external_id or e-mail: *ret_user is that user, nothing changed */
+    USER_EXISTED,      /* same external_id of this caller, or same e-mail: *ret_user is that user */
+    USER_UNBOUND,      /* of user_exists_already() only, see there */
     USER_NAME_INVALID, /* field "name": syntax */
     USER_NAME_RESERVED,
-    USER_NAME_TAKEN,   /* by a user, a tombstone, or anybody on the host */
+    USER_NAME_TAKEN, /* by a user, a tombstone, or anybody on the host */
     USER_EMAIL_INVALID,
     USER_EXTERNAL_ID_INVALID,
-    USER_CONFLICT,     /* external_id and e-mail belong to two different users */
-    USER_NO_GROUP,     /* field "group": there is none of that name */
+    USER_CONFLICT, /* external_id and e-mail are not of one user, see user_create() */
+    USER_NO_GROUP, /* field "group": there is none of that name */
     USER_IDS_EXHAUSTED,
 };
 
@@ -120,16 +132,24 @@ enum user_verdict {
  * user_create() - Give a person a name and a uid, durably, and publish them to NSS
  * @reg:         Open registry, borrowed
  * @spec:        Who, borrowed
- * @taken:       Host-side check, see above; called inside the transaction
+ * @taken:       Host-side check, see above; called inside the transaction, last before COMMIT
  * @arg:         For @taken
  * @ret_user:    Set on USER_CREATED and USER_EXISTED
  * @ret_verdict: Set when 0 is returned
  *
- * Idempotent on external_id, then on e-mail (compared in lower case). Ids come from one counter
- * for uid and gid and are never used twice: the counter and the tombstones are in the same
- * transaction as the user. New users are USER_STATE_RESERVED.
+ * Idempotent on (owner_uid, external_id), then on e-mail (compared in lower case):
+ * - external_id is bound: that user, whatever name, group and e-mail of nobody else come with it;
+ *   USER_CONFLICT if the e-mail is another user's. A stored e-mail never changes here.
+ * - only the e-mail is known: that user, if this caller has no other external_id for them, and
+ *   then the external_id is bound to them, durably, before USER_EXISTED is returned (NSS does not
+ *   see it: no index is written and @taken is not called). USER_CONFLICT if the caller has one:
+ *   two of its people with one address must not get one user.
  *
- * Return: 0; -ENOSPC, -EIO, -EBUSY ... with the old state kept.
+ * Ids come from one counter for uid and gid and are never used twice: the counter and the
+ * tombstones are in the same transaction as the user. New users are USER_STATE_RESERVED.
+ *
+ * Return: 0; -ENOSPC, -EIO, -EBUSY ... with the old state kept. If only the rename of the index
+ * failed, the user is stored and unpublished: the same call again publishes and says EXISTED.
  */
 int user_create(struct registry *reg, const struct user_spec *spec, registry_taken_fn taken,
                 void *arg, struct user *ret_user, enum user_verdict *ret_verdict);
@@ -141,11 +161,38 @@ int user_by_email(struct registry *reg, const char *email, struct user *ret_user
 
 /**
  * user_exists_already() - user_create()'s idempotence check alone, without any lock
- * @ret_verdict: USER_EXISTED with *@ret_user set; USER_CONFLICT; or USER_CREATED, which here means
- *               that nobody has this external_id or e-mail yet
+ * @ret_verdict: USER_EXISTED with *@ret_user set;
+ *               USER_UNBOUND with *@ret_user set: the e-mail is this user's, and user_create()
+ *               would bind the external_id to them. So that the caller can refuse before;
+ *               USER_CONFLICT;
+ *               or USER_CREATED, which here means that nobody has this external_id or e-mail yet,
+ *               or that one is not valid
+ *
+ * Stores nothing, but publishes first what an earlier call could not. Return: 0 or a negative
+ * errno.
  */
 int user_exists_already(struct registry *reg, const struct user_spec *spec, struct user *ret_user,
                         enum user_verdict *ret_verdict);
+
+/**
+ * user_external_id() - The key of a caller for a user
+ *
+ * Return: 0, -ENOENT if this caller has none for them, or a negative errno.
+ */
+int user_external_id(struct registry *reg, uint32_t owner_uid, uint32_t uid,
+                     char ret_external_id[EXTERNAL_ID_SIZE]);
+
+/* Called for each key of a user in ascending owner; a non-zero return stops and is returned. */
+typedef int (*external_id_fn)(void *arg, uint32_t owner_uid, const char *external_id);
+int user_external_id_list(struct registry *reg, uint32_t uid, external_id_fn fn, void *arg);
+
+/**
+ * user_join_group() - Put a user who exists into a group, and publish it to NSS
+ *
+ * Return: 0, also if the user was in it; -ENOENT if there is no such group; or a negative errno
+ * with the old state kept.
+ */
+int user_join_group(struct registry *reg, uint32_t uid, const char *group);
 
 /* Called for each row in ascending uid; a non-zero return stops the listing and is returned. */
 typedef int (*user_fn)(void *arg, const struct user *user);
@@ -167,6 +214,10 @@ int group_create(struct registry *reg, const char *name, registry_taken_fn taken
 /* Return: 0, -ENOENT, or a negative errno. */
 int group_by_name(struct registry *reg, const char *name, struct group *ret_group);
 
+/* Called for each group in ascending gid; a non-zero return stops the listing and is returned. */
+typedef int (*group_fn)(void *arg, const struct group *group);
+int group_list(struct registry *reg, group_fn fn, void *arg);
+
 /**
  * group_of_user() - Supplementary groups of a user, ascending gid, without the private group
  * @ret_groups: Room for @max entries
@@ -186,7 +237,7 @@ enum caller_verb {
 #define CALLER_VERB_ENUM(id, key) CALLER_VERB_##id,
     CALLER_VERBS(CALLER_VERB_ENUM)
 #undef CALLER_VERB_ENUM
-    CALLER_VERB__COUNT,
+        CALLER_VERB__COUNT,
 };
 
 const char *caller_verb_key(enum caller_verb verb);
@@ -194,7 +245,7 @@ const char *caller_verb_key(enum caller_verb verb);
 #define CALLER_GROUPS_MAX 16u
 
 struct caller {
-    uint32_t uid; /* Unix user of the program; any but 0 */
+    uint32_t uid;   /* Unix user of the program; any but 0 */
     uint32_t verbs; /* bit n: enum caller_verb n */
     uint32_t group_count;
     struct group groups[CALLER_GROUPS_MAX]; /* may act for members of any of these */
@@ -205,6 +256,7 @@ struct caller {
 int caller_put(struct registry *reg, const struct caller *caller);
 /* Return: 0, -ENOENT, or a negative errno. */
 int caller_get(struct registry *reg, uint32_t uid, struct caller *ret_caller);
+/* Return: 0, -ENOENT, or a negative errno. */
 int caller_del(struct registry *reg, uint32_t uid);
 typedef int (*caller_fn)(void *arg, const struct caller *caller);
 int caller_list(struct registry *reg, caller_fn fn, void *arg);
@@ -237,7 +289,7 @@ struct run_row {
     uint64_t out_bytes;
 };
 
-/* Insert or update by run_id, inside the open group. Return: 0 or a negative errno. */
+/* Insert or update by run_id, inside the open group. Return: 0, -EINVAL, or a negative errno. */
 int run_put(struct registry *reg, const struct run_row *row);
 
 /**
@@ -245,6 +297,8 @@ int run_put(struct registry *reg, const struct run_row *row);
  *
  * Run audit is committed in groups: the caller runs this 200 ms at most after a run_put(). Every
  * function that changes users, groups or callers commits the open group first.
+ *
+ * Return: 0, or a negative errno and the rows of the group are lost.
  */
 int run_commit(struct registry *reg);
 

@@ -32,3 +32,33 @@ TESTS += %D%/tst_nss_exports
 
 EXTRA_DIST += tests/fuzz/fuzz_index.c
 
+# --- registry
+registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
+	test_registry_crash test_registry_external_id
+check_PROGRAMS += $(registry_tests)
+TESTS += $(registry_tests)
+registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS)
+registry_test_libs = libregistry.la $(SQLITE_LIBS) $(CDB_LIBS) $(CMOCKA_LIBS)
+registry_test_fixture = %D%/registry_fixture.c %D%/registry_fixture.h
+test_name_SOURCES = %D%/test_name.c
+test_name_CPPFLAGS = $(registry_test_cppflags)
+test_name_LDADD = $(registry_test_libs)
+test_index_write_SOURCES = %D%/test_index_write.c
+test_index_write_CPPFLAGS = $(registry_test_cppflags)
+test_index_write_LDADD = $(registry_test_libs)
+test_registry_SOURCES = %D%/test_registry.c $(registry_test_fixture)
+test_registry_CPPFLAGS = $(registry_test_cppflags)
+test_registry_LDADD = $(registry_test_libs)
+test_registry_crash_SOURCES = %D%/test_registry_crash.c $(registry_test_fixture)
+test_registry_crash_CPPFLAGS = $(registry_test_cppflags)
+test_registry_crash_LDADD = $(registry_test_libs)
+test_registry_external_id_SOURCES = %D%/test_registry_external_id.c $(registry_test_fixture)
+test_registry_external_id_CPPFLAGS = $(registry_test_cppflags)
+test_registry_external_id_LDADD = $(registry_test_libs)
+test_registry_user_SOURCES = %D%/test_registry_user.c $(registry_test_fixture)
+test_registry_user_CPPFLAGS = $(registry_test_cppflags)
+test_registry_user_LDADD = $(registry_test_libs)
+test_registry_caller_SOURCES = %D%/test_registry_caller.c $(registry_test_fixture)
+test_registry_caller_CPPFLAGS = $(registry_test_cppflags)
+test_registry_caller_LDADD = $(registry_test_libs)
+

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* change.h - transactions, and the one way in which a change reaches NSS. */
+#ifndef ATELIER_CHANGE_H
+#define ATELIER_CHANGE_H
+
+#include "registry/registry.h"
+
+/* Commit the open group of run rows, then begin. Return: 0 or a negative errno, nothing begun. */
+int change_begin(struct registry *reg);
+
+/* Roll back; keeps the sentence of the failure that led here. */
+void change_abort(struct registry *reg);
+
+/* End a change that NSS cannot see. Return: 0, or a negative errno and the change is undone. */
+int change_commit(struct registry *reg);
+
+/**
+ * change_publish() - End a change that NSS can see
+ *
+ * @taken: Asked once more, with neither name nor id, when nothing but COMMIT is left to do
+ * @arg:   For @taken
+ *
+ * The steps 1 (generation) to 6 of registry.h.
+ *
+ * Return: 0 when every NSS look-up on the host sees the change. A negative errno: the change is
+ * undone, or (only if the rename or the fsync of the directory failed) it is stored and the index
+ * is behind; index_catch_up() tries again.
+ */
+int change_publish(struct registry *reg, registry_taken_fn taken, void *arg);
+
+/**
+ * index_catch_up() - Publish what is stored but not published, if there is anything
+ *
+ * To be called before an answer "exists already". Return: 0 or a negative errno.
+ */
+int index_catch_up(struct registry *reg);
+
+/* Sweep what a crash left, and write the index if it is not that of this database. */
+int index_agree(struct registry *reg);
+
+#endif

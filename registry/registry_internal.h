@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+/* registry_internal.h - what the files of registry/ share: the open registry and its errors. */
+#ifndef ATELIER_REGISTRY_INTERNAL_H
+#define ATELIER_REGISTRY_INTERNAL_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "registry/registry.h"
+#include "registry/statement.h"
+
+#define REGISTRY_DIR_NAME   "registry"
+#define REGISTRY_FILE_NAME  "registry.db"
+#define REGISTRY_LOCK_NAME  "lock"
+#define REGISTRY_ERROR_SIZE 256u
+
+struct registry {
+    sqlite3 *db;
+    sqlite3_stmt *stmts[STMT__COUNT]; /* prepared at first use, finalised at close */
+    int registry_fd;                  /* directory of the database */
+    int nss_fd;                       /* directory of the index */
+    int lock_fd;                      /* holds the exclusive lock while it is open */
+    bool run_group_open;              /* a transaction with run rows alone is open */
+    bool index_behind;                /* a COMMIT succeeded and the rename after it did not */
+    char error[REGISTRY_ERROR_SIZE];
+};
+
+/**
+ * registry_fail() - Keep the sentence of a failure
+ * @err: Negative errno
+ * @fmt: What was being done, on what; never an e-mail address. The errno's text is added.
+ *
+ * Return: @err, so that a caller can return it in one line.
+ */
+int registry_fail(struct registry *reg, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/**
+ * registry_fail_sql() - The same for a failure of SQLite, whose text is added
+ * @rc: Extended result code
+ *
+ * SQLite's messages name tables and columns, never values.
+ *
+ * Return: the negative errno for @rc.
+ */
+int registry_fail_sql(struct registry *reg, int rc, const char *what);
+
+/* Unix time in seconds and microseconds. */
+int64_t now_s(void);
+int64_t now_us(void);
+
+#endif

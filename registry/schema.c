@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * schema.c - the tables of registry.db.
+ *
+ * What must never happen is refused by the database itself, not only by the code above it: an id
+ * or name that comes back (tombstones hold every one ever issued, and neither lose nor change a
+ * row), a counter that falls, two people with one e-mail address or one key of a caller, an id
+ * outside the range.
+ *
+ * A step is never edited after a release: a change is a further step.
+ */
+#include "registry/schema.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ids.h"
+#include "registry/change.h"
+#include "registry/group.h"
+#include "registry/registry_internal.h"
+
+#include "common/banned.h"
+
+#define HOST_SIZE 256u /* HOST_NAME_MAX is 64 on Linux; POSIX allows 255 */
+
+/* Step n brings user_version n to n + 1. Ids: 10000..59899 is ID_ALLOC_MIN..ID_ALLOC_MAX. */
+static const char *const schema_steps[SCHEMA_VERSION] = {
+    /* Counter and generation; next_id is one past the last id when all are used. */
+    "CREATE TABLE meta ("
+    " id INTEGER PRIMARY KEY CHECK (id = 1),"
+    " generation INTEGER NOT NULL CHECK (generation > 0),"
+    " next_id INTEGER NOT NULL CHECK (next_id BETWEEN 10000 AND 59900),"
+    " home_host TEXT NOT NULL) STRICT;"
+    "CREATE TRIGGER meta_only_grows BEFORE UPDATE ON meta"
+    " WHEN new.next_id < old.next_id OR new.generation < old.generation"
+    " BEGIN SELECT RAISE(ABORT, 'a counter would fall'); END;"
+
+    "CREATE TABLE tombstones ("
+    " id INTEGER PRIMARY KEY CHECK (id BETWEEN 10000 AND 59899),"
+    " kind TEXT NOT NULL CHECK (kind IN ('user', 'group')),"
+    " name TEXT NOT NULL UNIQUE) STRICT;"
+    "CREATE TRIGGER tombstones_stay BEFORE DELETE ON tombstones"
+    " BEGIN SELECT RAISE(ABORT, 'an id would become free'); END;"
+    "CREATE TRIGGER tombstones_are_fixed BEFORE UPDATE ON tombstones"
+    " BEGIN SELECT RAISE(ABORT, 'an id would become free'); END;"
+
+    "CREATE TABLE users ("
+    " uid INTEGER PRIMARY KEY REFERENCES tombstones (id),"
+    " name TEXT NOT NULL UNIQUE,"
+    " email TEXT CHECK (email = lower(email)),"
+    " state TEXT NOT NULL"
+    "  CHECK (state IN ('reserved', 'active', 'locked', 'expired', 'deleted')),"
+    " shell INTEGER NOT NULL,"
+    " created_s INTEGER NOT NULL,"
+    " expires_s INTEGER NOT NULL,"
+    " home_host TEXT NOT NULL) STRICT;"
+    /* A person who was deleted may come back: as a new user with a new id. */
+    "CREATE UNIQUE INDEX users_email ON users (email)"
+    " WHERE email IS NOT NULL AND state <> 'deleted';"
+    /* Each caller has its own keys, and one for a person; owner 0 is the administrator. */
+    "CREATE TABLE external_ids ("
+    " owner_uid INTEGER NOT NULL CHECK (owner_uid BETWEEN 0 AND 4294967294),"
+    " external_id TEXT NOT NULL CHECK (external_id <> ''),"
+    " uid INTEGER NOT NULL REFERENCES users (uid),"
+    " PRIMARY KEY (owner_uid, external_id),"
+    " UNIQUE (uid, owner_uid)) STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER external_ids_are_fixed BEFORE UPDATE ON external_ids"
+    " BEGIN SELECT RAISE(ABORT, 'an external id would change hands'); END;"
+    "CREATE TRIGGER users_deleted_free_external_ids AFTER UPDATE OF state ON users"
+    " WHEN new.state = 'deleted'"
+    " BEGIN DELETE FROM external_ids WHERE uid = new.uid; END;"
+
+    "CREATE TABLE groups ("
+    " gid INTEGER PRIMARY KEY REFERENCES tombstones (id),"
+    " name TEXT NOT NULL UNIQUE,"
+    " created_s INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE members ("
+    " uid INTEGER NOT NULL REFERENCES users (uid),"
+    " gid INTEGER NOT NULL REFERENCES groups (gid),"
+    " PRIMARY KEY (uid, gid)) STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE callers ("
+    " uid INTEGER PRIMARY KEY CHECK (uid BETWEEN 1 AND 4294967294),"
+    " verbs TEXT NOT NULL,"
+    " created_s INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE caller_groups ("
+    " uid INTEGER NOT NULL REFERENCES callers (uid),"
+    " gid INTEGER NOT NULL REFERENCES groups (gid),"
+    " PRIMARY KEY (uid, gid)) STRICT, WITHOUT ROWID;"
+
+    /* No reference to users: an audit row is never refused. */
+    "CREATE TABLE runs ("
+    " run_id TEXT PRIMARY KEY,"
+    " uid INTEGER NOT NULL,"
+    " caller_uid INTEGER NOT NULL,"
+    " net TEXT NOT NULL,"
+    " program TEXT NOT NULL,"
+    " accepted_us INTEGER NOT NULL,"
+    " started_us INTEGER NOT NULL,"
+    " ended_us INTEGER NOT NULL,"
+    " status TEXT NOT NULL,"
+    " exit_code INTEGER NOT NULL,"
+    " signal INTEGER NOT NULL,"
+    " cpu_us INTEGER NOT NULL,"
+    " out_bytes INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX runs_by_user ON runs (uid, accepted_us);"
+    "CREATE INDEX runs_open ON runs (run_id) WHERE ended_us = 0;"
+
+    "PRAGMA application_id = 1096043602;" /* "AT" "LR", so that file(1) can tell */
+    "PRAGMA user_version = 1;",
+};
+
+_Static_assert(ID_ALLOC_MIN == 10000 && ID_ALLOC_MAX == 59899, "as in the CHECKs of step 0");
+
+/* The first column of the only row of a constant query. */
+static int number_get(struct registry *reg, const char *sql, int64_t *ret_n)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(reg->db, sql, -1, &s, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW) {
+        *ret_n = sqlite3_column_int64(s, 0);
+        (void)sqlite3_finalize(s);
+        return 0;
+    }
+    rc = registry_fail_sql(reg, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read the schema version");
+    (void)sqlite3_finalize(s);
+    return rc;
+}
+
+/* The rows that every registry has from the start. */
+static int seed(struct registry *reg)
+{
+    char host[HOST_SIZE] = "";
+    int r;
+
+    if (gethostname(host, sizeof(host) - 1) < 0)
+        return registry_fail(reg, -errno, "read the host's name");
+    {
+        cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_INSERT);
+
+        stmt_int(&st, 1, ID_ALLOC_MIN + 1);
+        stmt_text(&st, 2, host);
+        r = stmt_run(&st, "make the counter");
+    }
+    return r < 0 ? r : group_insert(reg, ID_ALLOC_MIN, GROUP_ALL_USERS);
+}
+
+static int migrate_from(struct registry *reg, int64_t version)
+{
+    int r;
+
+    for (int64_t v = version; v < SCHEMA_VERSION; v++) {
+        int rc = sqlite3_exec(reg->db, schema_steps[v], NULL, NULL, NULL);
+
+        if (rc != SQLITE_OK)
+            return registry_fail_sql(reg, rc, "make the tables");
+    }
+    if (version == 0) {
+        r = seed(reg);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int schema_migrate(struct registry *reg)
+{
+    int64_t version = 0, tables = 0;
+    int r;
+
+    r = number_get(reg, "PRAGMA user_version", &version);
+    if (r < 0)
+        return r;
+    if (version < 0 || version > SCHEMA_VERSION)
+        return registry_fail(reg, -EPROTO, "schema version %lld is newer than this program's %d",
+                             (long long)version, SCHEMA_VERSION);
+    if (version == SCHEMA_VERSION)
+        return 0;
+    r = number_get(reg, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (r < 0)
+        return r;
+    if (version == 0 && tables > 0)
+        return registry_fail(reg, -EPROTO, REGISTRY_FILE_NAME " has tables but is no registry");
+
+    r = change_begin(reg);
+    if (r < 0)
+        return r;
+    r = migrate_from(reg, version);
+    if (r < 0) {
+        change_abort(reg);
+        return r;
+    }
+    return change_commit(reg);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: ISC */
+/* test_registry.c - opening the registry: whose files, which schema, which index. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/ids.h"
+#include "tests/unit/registry_fixture.h"
+
+#include "common/banned.h"
+
+#define TMP_INDEX "nss/.index.cdb.tmp"
+
+static unsigned mode_of(const struct fixture *f, const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(lstat(path_of(f, name), &st), 0);
+    return st.st_mode & 07777;
+}
+
+static bool exists(const struct fixture *f, const char *name)
+{
+    return access(path_of(f, name), F_OK) == 0;
+}
+
+static void open_gives(const struct fixture *f, int expected)
+{
+    struct registry *reg = NULL;
+    int r = registry_open(f->dir, &reg);
+
+    if (r != expected)
+        fail_msg("%d instead of %d: %s", r, expected, registry_error(NULL));
+    if (r < 0)
+        assert_null(reg);
+    registry_close(reg);
+}
+
+static void new_registry_has_private_files_and_a_public_index(void **state)
+{
+    struct fixture *f = *state;
+    struct registry_counts counts;
+    struct group g;
+
+    (void)user_new(f, "maria@example.org");
+    assert_int_equal(mode_of(f, "registry/registry.db"), 0600);
+    assert_int_equal(mode_of(f, "registry/registry.db-wal"), 0600);
+    assert_int_equal(mode_of(f, "registry/lock"), 0600);
+    assert_int_equal(mode_of(f, "nss/index.cdb"), 0644);
+    assert_false(exists(f, "registry/registry.db-shm"));
+    assert_false(exists(f, TMP_INDEX));
+    assert_int_equal(group_by_name(f->reg, GROUP_ALL_USERS, &g), 0);
+    assert_int_equal(g.gid, ID_ALLOC_MIN);
+    assert_int_equal(registry_count(f->reg, &counts), 0);
+    assert_int_equal(counts.users, 1);
+    assert_int_equal(counts.groups, 1);
+    assert_int_equal(counts.ids_free, ID_ALLOC_MAX - ID_ALLOC_MIN + 1 - 2);
+}
+
+static void directories_of_others_are_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    assert_int_equal(chmod(path_of(f, "registry"), 0750), 0);
+    open_gives(f, -EPERM);
+    assert_non_null(strstr(registry_error(NULL), "registry/ has mode 0750"));
+    assert_int_equal(chmod(path_of(f, "registry"), 0701), 0);
+    open_gives(f, -EPERM);
+    assert_int_equal(chmod(path_of(f, "registry"), 0700), 0);
+    assert_int_equal(chmod(path_of(f, "nss"), 0775), 0);
+    open_gives(f, -EPERM);
+    assert_int_equal(chmod(path_of(f, "nss"), 0755), 0);
+    open_gives(f, 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path_of(f, "nss"), 12345, (gid_t)-1), 0);
+        open_gives(f, -EPERM);
+        assert_int_equal(chown(path_of(f, "nss"), 0, (gid_t)-1), 0);
+        open_gives(f, 0);
+    }
+}
+
+static void missing_directories_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct registry *reg = NULL;
+
+    assert_int_equal(registry_open("no-such-directory", &reg), -ENOENT);
+    fixture_close(f);
+    assert_int_equal(rename(path_of(f, "registry"), path_of(f, "real")), 0);
+    open_gives(f, -ENOENT);
+    assert_int_equal(symlink("real", path_of(f, "registry")), 0);
+    open_gives(f, -ENOTDIR);
+    assert_int_equal(unlink(path_of(f, "registry")), 0);
+    assert_int_equal(rename(path_of(f, "real"), path_of(f, "registry")), 0);
+    open_gives(f, 0);
+}
+
+static void database_that_is_a_link_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    const char *db = path_of(f, "registry/registry.db"), *real = path_of(f, "registry/real.db");
+
+    fixture_close(f);
+    assert_int_equal(rename(db, real), 0);
+    assert_int_equal(symlink("real.db", db), 0);
+    open_gives(f, -EPERM);
+    assert_int_equal(unlink(db), 0);
+    assert_int_equal(link(real, db), 0);
+    open_gives(f, -EPERM);
+    assert_int_equal(unlink(real), 0);
+    open_gives(f, 0);
+}
+
+static void readable_database_is_made_private(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    assert_int_equal(chmod(path_of(f, "registry/registry.db"), 0644), 0);
+    fixture_open(f);
+    assert_int_equal(mode_of(f, "registry/registry.db"), 0600);
+}
+
+static void second_open_is_busy(void **state)
+{
+    struct fixture *f = *state;
+
+    open_gives(f, -EBUSY);
+    /* By our lock, before SQLite is asked. */
+    assert_non_null(strstr(registry_error(NULL), "another process"));
+    (void)user_new(f, "maria@example.org"); /* the first one is not disturbed */
+    fixture_close(f);
+    open_gives(f, 0);
+}
+
+static void reader_of_the_database_is_kept_out(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other = {0};
+    int64_t n = 0;
+
+    memcpy(other.dir, f->dir, sizeof(other.dir));
+    (void)user_new(f, "maria@example.org");
+    assert_int_equal(sql_run(&other, "SELECT count(*) FROM users", &n), SQLITE_BUSY);
+    fixture_close(f);
+    assert_int_equal(sql_run(&other, "SELECT count(*) FROM users", &n), SQLITE_OK);
+    assert_int_equal(n, 1);
+}
+
+static void newer_schema_is_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 1);
+    (void)sql_value(f, "PRAGMA user_version = 2");
+    open_gives(f, -EPROTO);
+    assert_non_null(strstr(registry_error(NULL), "newer"));
+    (void)sql_value(f, "PRAGMA user_version = 1");
+    open_gives(f, 0);
+}
+
+static void foreign_database_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    int fd;
+
+    fixture_close(f);
+    (void)sql_value(f, "PRAGMA user_version = 0");
+    open_gives(f, -EPROTO);
+    fd = open(path_of(f, "registry/registry.db"), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "this is no database, whatever its name says\n", 44), 44);
+    (void)close(fd);
+    open_gives(f, -EBADMSG);
+}
+
+static void tables_refuse_what_must_never_happen(void **state)
+{
+    static const char *const bad[] = {
+        "UPDATE meta SET next_id = next_id - 1",
+        "UPDATE meta SET next_id = 60000",
+        "UPDATE meta SET generation = generation - 1",
+        "INSERT INTO meta VALUES (2, 1, 10000, '')",
+        "DELETE FROM tombstones",
+        "UPDATE tombstones SET name = 'other'",
+        "INSERT INTO tombstones VALUES (59900, 'user', 'canary')",
+        "INSERT INTO tombstones VALUES (10500, 'user', 'maria')",
+        "UPDATE users SET uid = 0",
+        "UPDATE users SET state = 'root'",
+        "UPDATE users SET email = 'Maria@example.org' WHERE name = 'maria'",
+        "UPDATE users SET email = 'ada@example.org' WHERE name = 'maria'",
+        "UPDATE users SET created_s = 'yesterday'",
+        "PRAGMA foreign_keys = ON; INSERT INTO members VALUES (10001, 27)",
+        "PRAGMA foreign_keys = ON; DELETE FROM users",
+    };
+    struct fixture *f = *state;
+
+    (void)user_new(f, "maria@example.org");
+    (void)user_new(f, "ada@example.org");
+    fixture_close(f);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        int64_t v = 0;
+        int rc = sql_run(f, bad[i], &v);
+
+        if ((rc & 0xff) != SQLITE_CONSTRAINT)
+            fail_msg("%d: %s", rc, bad[i]);
+    }
+    (void)sql_value(f, "UPDATE meta SET next_id = next_id + 1");
+    (void)sql_value(f, "UPDATE users SET email = 'm@example.org' WHERE name = 'maria'");
+}
+
+static void index_byte_flip(const struct fixture *f, off_t at)
+{
+    int fd = open(path_of(f, "nss/index.cdb"), O_RDWR | O_CLOEXEC);
+    unsigned char byte = 0;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte = (unsigned char)~byte;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    (void)close(fd);
+}
+
+static void open_writes_a_damaged_index_anew(void **state)
+{
+    static const off_t meta = INDEX_META_OFFSET + 9;
+    struct fixture *f = *state;
+
+    (void)user_new(f, "maria@example.org");
+    for (int damage = 0; damage < 7; damage++) {
+        const char *index = path_of(f, "nss/index.cdb");
+        struct stat before, after;
+
+        fixture_close(f);
+        switch (damage) {
+        case 0:
+            assert_int_equal(unlink(index), 0);
+            break;
+        case 1:
+            assert_int_equal(truncate(index, 3000), 0);
+            break;
+        case 2:
+            index_byte_flip(f, meta + (off_t)offsetof(struct index_meta, generation));
+            break;
+        case 3:
+            index_byte_flip(f, meta + (off_t)offsetof(struct index_meta, version));
+            break;
+        case 4:
+            assert_int_equal(chmod(index, 0666), 0);
+            break;
+        case 5:
+            (void)sql_value(f, "UPDATE meta SET generation = generation + 1");
+            break;
+        default: /* the control: a good index is left alone */
+            assert_int_equal(stat(index, &before), 0);
+            break;
+        }
+        fixture_open(f);
+        assert_true(index_agrees(f->dir, f->reg));
+        assert_int_equal(mode_of(f, "nss/index.cdb"), 0644);
+        if (damage == 6) {
+            assert_int_equal(stat(index, &after), 0);
+            assert_int_equal(before.st_ino, after.st_ino);
+        }
+    }
+}
+
+static void open_sweeps_the_temporary_index(void **state)
+{
+    struct fixture *f = *state;
+    int fd;
+
+    fixture_close(f);
+    fd = open(path_of(f, TMP_INDEX), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    fixture_open(f);
+    assert_false(exists(f, TMP_INDEX));
+}
+
+#define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REGISTRY_TEST(new_registry_has_private_files_and_a_public_index),
+        REGISTRY_TEST(directories_of_others_are_refused),
+        REGISTRY_TEST(missing_directories_are_refused),
+        REGISTRY_TEST(database_that_is_a_link_is_refused),
+        REGISTRY_TEST(readable_database_is_made_private),
+        REGISTRY_TEST(second_open_is_busy),
+        REGISTRY_TEST(reader_of_the_database_is_kept_out),
+        REGISTRY_TEST(newer_schema_is_refused),
+        REGISTRY_TEST(foreign_database_is_refused),
+        REGISTRY_TEST(tables_refuse_what_must_never_happen),
+        REGISTRY_TEST(open_writes_a_damaged_index_anew),
+        REGISTRY_TEST(open_sweeps_the_temporary_index),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
