@@ -62,3 +62,21 @@ test_registry_caller_SOURCES = %D%/test_registry_caller.c $(registry_test_fixtur
 test_registry_caller_CPPFLAGS = $(registry_test_cppflags)
 test_registry_caller_LDADD = $(registry_test_libs)
 
+# policy
+check_PROGRAMS += test_filter test_filter_live test_netrules test_netrules_live
+TESTS += test_filter test_filter_live test_netrules test_netrules_live
+policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+policy_test_ldadd = libpolicy.la $(CMOCKA_LIBS)
+test_filter_SOURCES = %D%/test_filter.c %D%/bpf_eval.c %D%/bpf_eval.h
+test_filter_CPPFLAGS = $(policy_test_cppflags)
+test_filter_LDADD = $(policy_test_ldadd)
+test_filter_live_SOURCES = %D%/test_filter_live.c
+test_filter_live_CPPFLAGS = $(policy_test_cppflags)
+test_filter_live_LDADD = $(policy_test_ldadd)
+test_netrules_SOURCES = %D%/test_netrules.c
+test_netrules_CPPFLAGS = $(policy_test_cppflags)
+test_netrules_LDADD = $(policy_test_ldadd)
+test_netrules_live_SOURCES = %D%/test_netrules_live.c %D%/netrules_lab.c %D%/netrules_lab.h
+test_netrules_live_CPPFLAGS = $(policy_test_cppflags)
+test_netrules_live_LDADD = $(policy_test_ldadd)
+

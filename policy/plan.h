@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * plan.h - what a run gets, as data: file tree, limits, namespaces.
+ *
+ * Pure: nothing here touches the system. sessiond carries the plans out, unit tests compare them.
+ * The tree is an allow-list: what is not named here does not exist in a run.
+ */
+#ifndef ATELIER_PLAN_H
+#define ATELIER_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum plan_op {
+    PLAN_DIR,   /* mkdir target, mode */
+    PLAN_TMPFS, /* empty file system of bytes and inodes on target, mode */
+    PLAN_BIND,  /* source, recursively read-only, nosuid, nodev, on target */
+    PLAN_ROOT,  /* top-level name: copied if the host has a link, bound if it has a directory */
+    PLAN_COPY,  /* the regular file source (followed, root reads it), as target */
+    PLAN_TEXT,  /* source is the content of the new file target */
+    PLAN_LINK,  /* symbolic link target -> source */
+    PLAN_NODE,  /* character device target; bytes: major, inodes: minor */
+    PLAN_SEAL,  /* the mount at target becomes read-only */
+};
+
+struct plan_entry {
+    enum plan_op op;
+    const char *target; /* below the new root, no leading slash */
+    const char *source; /* on the host, or text; NULL where the operation has none */
+    uint32_t mode;
+    bool optional; /* a source that the host does not have is no error */
+    uint64_t bytes;
+    uint64_t inodes;
+};
+
+/* The prepared tree that the spawner lives in; every run starts from a copy of its mounts. */
+extern const struct plan_entry plan_base[];
+extern const size_t plan_base_count;
+
+/* The mounts that each run makes for itself, before the home. */
+extern const struct plan_entry plan_run[];
+extern const size_t plan_run_count;
+
+/* Sizes of the run's HOME tmpfs. */
+#define PLAN_HOME_BYTES  (256ull << 20)
+#define PLAN_HOME_INODES 65536ull
+
+/* One row per RLIMIT of a run; the hard limit is the same. ~0 means as inherited. */
+struct plan_rlimit {
+    int resource; /* RLIMIT_* */
+    const char *key;
+    uint64_t value;
+};
+
+extern const struct plan_rlimit plan_rlimits[];
+extern const size_t plan_rlimits_count;
+
+/**
+ * plan_system_lines() - Those lines of a passwd or group file that belong to the system
+ * @text:     Content of the host's file, NUL-terminated, borrowed
+ * @is_group: group(5) instead of passwd(5)
+ * @ret_text: Heap; the lines whose id is below 1000 or 65534, members removed, passwords "x"
+ *            replaced by "*"
+ *
+ * A run sees the system's accounts, itself and its own groups, nobody else.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int plan_system_lines(const char *text, bool is_group, char **ret_text);
+
+/**
+ * plan_resolv_conf() - resolv.conf for a run
+ * @addresses: Resolvers as text, in order
+ * @count:     Their number; 0 gives a file that says why names do not resolve
+ * @ret_text:  Heap
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int plan_resolv_conf(const char *const addresses[], size_t count, char **ret_text);
+
+#endif

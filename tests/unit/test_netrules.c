@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+/* test_netrules.c - the network rules as text, line by line. */
+#include "policy/netrules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/ids.h"
+
+#include "common/banned.h"
+
+#define JUMP "-m owner --uid-owner 10000-59999 -j ATELIER"
+
+#define HEAD(no_source_routes)                                                                     \
+    "*filter\n"                                                                                    \
+    ":ATELIER - [0:0]\n"                                                                           \
+    ":ATELIER-NO - [0:0]\n" no_source_routes                                                       \
+    "-A ATELIER -m conntrack --ctdir REPLY -j ATELIER-NO\n"                                        \
+    "-A ATELIER -p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK -j ATELIER-NO\n"
+
+static const char head4[] = HEAD("");
+static const char head6[] = HEAD("-A ATELIER -m rt -j ATELIER-NO\n");
+
+static const char resolvers4[] = "-A ATELIER -d 127.0.0.53/32 -p udp -m udp --dport 53 -j RETURN\n"
+                                 "-A ATELIER -d 127.0.0.53/32 -p tcp -m tcp --dport 53 -j RETURN\n"
+                                 "-A ATELIER -d 10.1.2.3/32 -p udp -m udp --dport 53 -j RETURN\n"
+                                 "-A ATELIER -d 10.1.2.3/32 -p tcp -m tcp --dport 53 -j RETURN\n";
+
+static const char resolvers6[] = "-A ATELIER -d fd00::53/128 -p udp -m udp --dport 53 -j RETURN\n"
+                                 "-A ATELIER -d fd00::53/128 -p tcp -m tcp --dport 53 -j RETURN\n";
+
+static const char body4[] = "-A ATELIER -m addrtype --dst-type LOCAL -j ATELIER-NO\n"
+                            "-A ATELIER -m addrtype --dst-type BROADCAST -j ATELIER-NO\n"
+                            "-A ATELIER -m addrtype --dst-type MULTICAST -j ATELIER-NO\n"
+                            "-A ATELIER -d 0.0.0.0/8 -j ATELIER-NO\n"
+                            "-A ATELIER -d 10.0.0.0/8 -j ATELIER-NO\n"
+                            "-A ATELIER -d 100.64.0.0/10 -j ATELIER-NO\n"
+                            "-A ATELIER -d 127.0.0.0/8 -j ATELIER-NO\n"
+                            "-A ATELIER -d 169.254.0.0/16 -j ATELIER-NO\n"
+                            "-A ATELIER -d 172.16.0.0/12 -j ATELIER-NO\n"
+                            "-A ATELIER -d 192.0.0.0/24 -j ATELIER-NO\n"
+                            "-A ATELIER -d 192.168.0.0/16 -j ATELIER-NO\n"
+                            "-A ATELIER -d 198.18.0.0/15 -j ATELIER-NO\n"
+                            "-A ATELIER -d 224.0.0.0/3 -j ATELIER-NO\n";
+
+static const char body6[] = "-A ATELIER -m addrtype --dst-type LOCAL -j ATELIER-NO\n"
+                            "-A ATELIER -m addrtype --dst-type MULTICAST -j ATELIER-NO\n"
+                            "-A ATELIER ! -d 2000::/3 -j ATELIER-NO\n"
+                            "-A ATELIER -d 2001::/32 -j ATELIER-NO\n"
+                            "-A ATELIER -d 2002::/16 -j ATELIER-NO\n";
+
+static const char tail[] = "-A ATELIER -p tcp -m tcp --dport 25 -j ATELIER-NO\n"
+                           "-A ATELIER -p tcp -j RETURN\n"
+                           "-A ATELIER -p udp -j RETURN\n"
+                           "-A ATELIER -j ATELIER-NO\n"
+                           "-A ATELIER-NO -p tcp -j REJECT --reject-with tcp-reset\n";
+
+static const char reject4[] = "-A ATELIER-NO -j REJECT --reject-with icmp-admin-prohibited\n";
+static const char reject6[] = "-A ATELIER-NO -j REJECT --reject-with icmp6-adm-prohibited\n";
+static const char jump_first[] = "-I OUTPUT 1 " JUMP "\nCOMMIT\n";
+static const char jump_again[] = "-D OUTPUT " JUMP "\n-I OUTPUT 1 " JUMP "\nCOMMIT\n";
+
+static void assert_text(enum netrules_family family, const struct netrules_spec *spec,
+                        const char *const parts[])
+{
+    cleanup_free char *text = NULL;
+    const char *at;
+
+    assert_int_equal(netrules_text(family, spec, &text), 0);
+    at = text;
+    for (size_t i = 0; parts[i]; i++) {
+        size_t len = strlen(parts[i]);
+
+        if (strncmp(at, parts[i], len) != 0)
+            fail_msg("part %zu: expected\n%sgot\n%s", i, parts[i], at);
+        at += len;
+    }
+    assert_string_equal(at, "");
+}
+
+static struct in_addr two4[2];
+static struct in6_addr one6[1];
+
+static struct netrules_spec spec_with_resolvers(void)
+{
+    assert_int_equal(inet_pton(AF_INET, "127.0.0.53", &two4[0]), 1);
+    assert_int_equal(inet_pton(AF_INET, "10.1.2.3", &two4[1]), 1);
+    assert_int_equal(inet_pton(AF_INET6, "fd00::53", &one6[0]), 1);
+    return (struct netrules_spec){
+        .resolvers4 = two4, .resolver4_count = 2, .resolvers6 = one6, .resolver6_count = 1};
+}
+
+static void the_first_load_adds_the_jump(void **state)
+{
+    struct netrules_spec spec = {0};
+
+    (void)state;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, body4, tail, reject4, jump_first, NULL});
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, body6, tail, reject6, jump_first, NULL});
+}
+
+static void a_later_load_moves_the_jump_to_line_1(void **state)
+{
+    struct netrules_spec spec = {.jump_present = true};
+
+    (void)state;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, body4, tail, reject4, jump_again, NULL});
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, body6, tail, reject6, jump_again, NULL});
+}
+
+static void resolvers_are_open_on_port_53_after_replies_and_before_addresses(void **state)
+{
+    struct netrules_spec spec = spec_with_resolvers();
+
+    (void)state;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, resolvers4, body4, tail, reject4, jump_first, NULL});
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, resolvers6, body6, tail, reject6, jump_first, NULL});
+}
+
+static void the_jump_covers_the_range_of_ids_h(void **state)
+{
+    char expected[128];
+
+    (void)state;
+    (void)snprintf(expected, sizeof(expected), "-m owner --uid-owner %u-%u -j %s", ID_NET_MIN,
+                   ID_NET_MAX, NETRULES_CHAIN);
+    assert_string_equal(netrules_jump(), expected);
+}
+
+static void an_address_that_is_no_resolver_is_refused(void **state)
+{
+    static const char *const bad4[] = {"0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255"};
+    static const char *const bad6[] = {"::", "ff02::1", "::ffff:10.0.0.1"};
+    struct netrules_spec spec = {.resolvers4 = two4, .resolver4_count = 1};
+    char *text = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad4) / sizeof(bad4[0]); i++) {
+        assert_int_equal(inet_pton(AF_INET, bad4[i], &two4[0]), 1);
+        assert_int_equal(netrules_text(NETRULES_V4, &spec, &text), -EINVAL);
+    }
+    spec = (struct netrules_spec){.resolvers6 = one6, .resolver6_count = 1};
+    for (size_t i = 0; i < sizeof(bad6) / sizeof(bad6[0]); i++) {
+        assert_int_equal(inet_pton(AF_INET6, bad6[i], &one6[0]), 1);
+        assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), -EINVAL);
+    }
+    assert_null(text);
+}
+
+static void the_largest_number_of_resolvers_fits_and_one_more_is_refused(void **state)
+{
+    struct in6_addr many[NETRULES_RESOLVERS_MAX + 1];
+    struct netrules_spec spec = {.resolvers6 = many, .resolver6_count = NETRULES_RESOLVERS_MAX};
+    char *text = NULL;
+
+    (void)state;
+    for (size_t i = 0; i <= NETRULES_RESOLVERS_MAX; i++)
+        assert_int_equal(inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:6666", &many[i]),
+                         1);
+    assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), 0);
+    free(text);
+    text = NULL;
+    spec.resolver6_count++;
+    assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), -EINVAL);
+    assert_null(text);
+}
+
+static void the_revision_follows_the_rules_and_not_the_way_they_are_loaded(void **state)
+{
+    struct netrules_spec plain = {0}, again = {.jump_present = true};
+    struct netrules_spec with = spec_with_resolvers(), only4 = with;
+    uint32_t a = 0, b = 0, c = 0, d = 0;
+
+    (void)state;
+    only4.resolver6_count = 0;
+    assert_int_equal(netrules_revision(&plain, &a), 0);
+    assert_int_equal(netrules_revision(&again, &b), 0);
+    assert_int_equal(netrules_revision(&with, &c), 0);
+    assert_int_equal(netrules_revision(&only4, &d), 0);
+    assert_int_not_equal(a, 0);
+    assert_int_equal(a, b);
+    assert_int_not_equal(a, c);
+    assert_int_not_equal(a, d);
+    assert_int_not_equal(c, d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_load_adds_the_jump),
+        cmocka_unit_test(a_later_load_moves_the_jump_to_line_1),
+        cmocka_unit_test(resolvers_are_open_on_port_53_after_replies_and_before_addresses),
+        cmocka_unit_test(the_jump_covers_the_range_of_ids_h),
+        cmocka_unit_test(an_address_that_is_no_resolver_is_refused),
+        cmocka_unit_test(the_largest_number_of_resolvers_fits_and_one_more_is_refused),
+        cmocka_unit_test(the_revision_follows_the_rules_and_not_the_way_they_are_loaded),
+    };
+
+    return cmocka_run_group_tests_name("netrules", tests, NULL, NULL);
+}
