@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: ISC
+noinst_LTLIBRARIES += libsessiond_shared.la
+libsessiond_shared_la_SOURCES = \
+	%D%/shared/listen_fds.c %D%/shared/listen_fds.h \
+	%D%/shared/log.c %D%/shared/log.h
+
+include sessiond/monitor/local.mk

@@ -1,4 +1,17 @@
 # SPDX-License-Identifier: ISC
+# --- common, plan, descriptor checks
+check_PROGRAMS += test_common test_plan test_fdcheck
+TESTS += test_common test_plan test_fdcheck
+test_common_SOURCES = %D%/test_common.c
+test_common_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_common_LDADD = libcommon.la $(CMOCKA_LIBS)
+test_plan_SOURCES = %D%/test_plan.c
+test_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_plan_LDADD = libpolicy.la libcommon.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
+test_fdcheck_SOURCES = %D%/test_fdcheck.c sessiond/monitor/fdcheck.c
+test_fdcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_fdcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
+
 # --- index reader and NSS module
 check_PROGRAMS += test_index_read
 TESTS += test_index_read

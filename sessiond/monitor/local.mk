@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: ISC
+monitor_sources = \
+	%D%/canary.c %D%/canary.h \
+	%D%/canary_probe.c \
+	%D%/child.c %D%/child.h \
+	%D%/clock.h \
+	%D%/core.c %D%/core.h \
+	%D%/fdcheck.c %D%/fdcheck.h \
+	%D%/guard.c %D%/guard.h \
+	%D%/home.c %D%/home.h \
+	%D%/init.c %D%/init.h \
+	%D%/listener.c %D%/listener.h \
+	%D%/main.c \
+	%D%/monitor.h \
+	%D%/mountapi.c %D%/mountapi.h \
+	%D%/net.c %D%/net.h \
+	%D%/pidfd.h \
+	%D%/pwlock.c %D%/pwlock.h \
+	%D%/receipt.c %D%/receipt.h \
+	%D%/run.c %D%/run.h \
+	%D%/sabotage.h \
+	%D%/spawn_wire.h \
+	%D%/spawned.c %D%/spawned.h \
+	%D%/spawner.c %D%/spawner.h \
+	%D%/target.c %D%/target.h \
+	%D%/tree.c %D%/tree.h
+
+# Below the directory: a program "sessiond" at the top would be in the way of sessiond/.
+sbin_PROGRAMS += sessiond/monitor/sessiond
+sessiond_monitor_sessiond_SOURCES = $(monitor_sources)
+sessiond_monitor_sessiond_CFLAGS = $(pie_cflags) $(CAP_CFLAGS) $(EVENT_CFLAGS)
+sessiond_monitor_sessiond_LDFLAGS = $(pie_ldflags)
+sessiond_monitor_sessiond_LDADD = libpolicy.la libsessiond_shared.la libcommon.la \
+	$(SECCOMP_LIBS) $(CAP_LIBS) $(EVENT_LIBS)
+
+# Never installed: protections can be taken away one at a time (tests/sabotage).
+check_PROGRAMS += sessiond/monitor/sessiond-sabotage
+sessiond_monitor_sessiond_sabotage_SOURCES = $(monitor_sources) %D%/sabotage.c
+sessiond_monitor_sessiond_sabotage_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SABOTAGE
+sessiond_monitor_sessiond_sabotage_CFLAGS = $(sessiond_monitor_sessiond_CFLAGS)
+sessiond_monitor_sessiond_sabotage_LDFLAGS = $(pie_ldflags)
+sessiond_monitor_sessiond_sabotage_LDADD = $(sessiond_monitor_sessiond_LDADD)

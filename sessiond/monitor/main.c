@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * main.c - sessiond: the root process.
+ *
+ * Start, in this order:
+ *   1. descriptors, signals, environment   (nothing inherited decides anything)
+ *   2. socket, homes, host's namespaces    (cheap checks before anything is changed)
+ *   3. network rules                       (before anything could use the network)
+ *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
+ *   5. event loop, canary, core.sock
+ *   6. READY
+ * A step that fails ends the start: a host that cannot be confined gets no runs.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+#include "policy/filter.h"
+#include "policy/plan.h"
+#include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/core.h"
+#include "sessiond/monitor/guard.h"
+#include "sessiond/monitor/home.h"
+#include "sessiond/monitor/monitor.h"
+#include "sessiond/monitor/net.h"
+#include "sessiond/monitor/receipt.h"
+#include "sessiond/monitor/spawner.h"
+#include "sessiond/shared/listen_fds.h"
+#include "sessiond/shared/log.h"
+
+#include "common/banned.h"
+
+#define ETC_FILE_LIMIT (1u << 20)
+#define MONITOR_NICE   (-5)
+
+struct daemon {
+    struct monitor monitor;
+    struct net_config net;
+    struct spawner_setup setup;
+    int spawner_pidfd;
+    int exit_code;
+};
+
+const char *argp_program_version = PACKAGE_STRING;
+
+static const struct argp_option options[] = {
+    {"resolver", 'r', "ADDRESS", 0, "Open ADDRESS on port 53 to runs with net public (repeatable)",
+     0},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct daemon *d = state->input;
+
+    switch (key) {
+    case 'r':
+        switch (net_resolver_add(&d->net, arg)) {
+        case 0:
+            return 0;
+        case -E2BIG:
+            argp_error(state, "more than %d resolvers", NET_RESOLVERS_MAX);
+            return EINVAL;
+        default:
+            argp_error(state, "'%s' is not an address", arg);
+            return EINVAL;
+        }
+    case ARGP_KEY_ARG:
+        argp_error(state, "there are no arguments, only options");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse_option,
+    .doc = "Start runs and sessions for sessiond-api.  Needs one socket, 'core', by LISTEN_FDS.",
+};
+
+/* --- what is inherited --------------------------------------------------------------------- */
+
+static void stdio_ensure(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd < 3);
+    if (fd > 2)
+        (void)close(fd);
+}
+
+static void signals_reset(void)
+{
+    sigset_t none;
+
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)signal(sig, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* --- start --------------------------------------------------------------------------------- */
+
+static int text_read(const char *path, char **ret_text)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = malloc(ETC_FILE_LIMIT);
+    size_t n;
+    int r;
+
+    if (fd < 0 || !text) {
+        r = fd < 0 ? -errno : -ENOMEM;
+        free(text);
+        return r;
+    }
+    r = fd_read_full(fd, text, ETC_FILE_LIMIT - 1, &n);
+    if (r < 0) {
+        free(text);
+        return r;
+    }
+    text[n] = '\0';
+    *ret_text = text;
+    return 0;
+}
+
+static int system_lines(const char *path, bool is_group, const char **ret_lines)
+{
+    char *text = NULL, *lines = NULL;
+    int r = text_read(path, &text);
+
+    if (r < 0)
+        return r;
+    r = plan_system_lines(text, is_group, &lines);
+    free(text);
+    if (r == 0)
+        *ret_lines = lines;
+    return r;
+}
+
+static int texts_make(struct daemon *d, const char **ret_what)
+{
+    char *resolv;
+    int r;
+
+    *ret_what = "/etc/passwd";
+    r = system_lines("/etc/passwd", false, &d->setup.texts.passwd);
+    if (r < 0)
+        return r;
+    *ret_what = "/etc/group";
+    r = system_lines("/etc/group", true, &d->setup.texts.group);
+    if (r < 0)
+        return r;
+    *ret_what = "resolv.conf";
+    r = plan_resolv_conf(d->net.resolvers, d->net.resolver_count, &resolv);
+    if (r == 0)
+        d->setup.texts.resolv_conf = resolv;
+    return r;
+}
+
+static int protections_start(struct daemon *d, const char **ret_what)
+{
+    int r = net_load(&d->net, &d->monitor.net_revision, ret_what);
+
+    if (r < 0)
+        return r;
+    log_info("network rules loaded revision=%u", d->monitor.net_revision);
+    *ret_what = "system call filter";
+    r = filter_build(FILTER_RUN, &d->setup.filter, &d->setup.filter_count);
+    if (r == 0)
+        r = texts_make(d, ret_what);
+    if (r == 0)
+        r = spawner_start(&d->setup, &d->monitor.spawner_sock, &d->spawner_pidfd, ret_what);
+    return r;
+}
+
+/* --- loop ---------------------------------------------------------------------------------- */
+
+static void on_terminate(evutil_socket_t sig, short what, void *arg)
+{
+    struct daemon *d = arg;
+
+    (void)what;
+    log_info("ending signal=%d runs=%u", (int)sig, d->monitor.run_count);
+    (void)event_base_loopbreak(d->monitor.base);
+}
+
+static void on_hangup(evutil_socket_t sig, short what, void *arg)
+{
+    struct daemon *d = arg;
+    const char *failed;
+    int r;
+
+    (void)sig;
+    (void)what;
+    r = net_load(&d->net, &d->monitor.net_revision, &failed);
+    /* After, whatever came of it: a round that is under way may have been answered by old rules. */
+    canary_forget(d->monitor.canary);
+    if (r < 0)
+        log_error("the network rules cannot be loaded what=%s errno=%d", failed, -r);
+    else
+        log_info("network rules loaded again revision=%u", d->monitor.net_revision);
+}
+
+/* Without a spawner nothing can start and nothing that runs is watched over: end, be restarted. */
+static void on_spawner_dead(evutil_socket_t fd, short what, void *arg)
+{
+    struct daemon *d = arg;
+
+    (void)fd;
+    (void)what;
+    log_error("the spawner died");
+    d->exit_code = EX_SOFTWARE;
+    (void)event_base_loopbreak(d->monitor.base);
+}
+
+static int serve(struct daemon *d, int core_fd)
+{
+    struct monitor *m = &d->monitor;
+    struct event *events[4] = {0};
+    struct guard *guard;
+    int r;
+
+    m->base = event_base_new();
+    if (!m->base)
+        return -ENOMEM;
+    r = canary_new(m->base, m->spawner_sock, &m->canary);
+    if (r < 0)
+        return r;
+    r = core_new(m, core_fd);
+    if (r == 0)
+        r = guard_new(m, &guard);
+    if (r < 0)
+        return r;
+    events[0] = evsignal_new(m->base, SIGTERM, on_terminate, d);
+    events[1] = evsignal_new(m->base, SIGINT, on_terminate, d);
+    events[2] = evsignal_new(m->base, SIGHUP, on_hangup, d);
+    events[3] = event_new(m->base, d->spawner_pidfd, EV_READ, on_spawner_dead, d);
+    for (int i = 0; i < 4; i++) {
+        if (!events[i] || event_add(events[i], NULL) < 0)
+            return -ENOMEM;
+    }
+    notify_send("READY=1");
+    log_info("ready");
+    (void)event_base_dispatch(m->base);
+    notify_send("STOPPING=1");
+    /* The death of this process ends the spawner and with it every init, whatever happens here. */
+    core_free(m->core);
+    return 0;
+}
+
+static int start_failed(const char *what, int r)
+{
+    log_error("cannot start: %s: %s", what, strerror(-r));
+    return EX_UNAVAILABLE;
+}
+
+int main(int argc, char *argv[])
+{
+    static struct daemon d;
+    struct listen_fd sockets[] = {{.name = "core", .type = SOCK_SEQPACKET}};
+    const char *what;
+    int r;
+
+    stdio_ensure();
+    signals_reset();
+    (void)argp_parse(&parser, argc, argv, 0, NULL, &d);
+    log_init("sessiond");
+    if (geteuid() != 0 || getuid() != 0) {
+        log_error("cannot start: only root can confine others");
+        return EX_NOPERM;
+    }
+    (void)umask(077);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    /* Ours must still be answered when participants keep every processor busy; runs start at 0. */
+    (void)setpriority(PRIO_PROCESS, 0, MONITOR_NICE);
+    if (chdir("/") < 0)
+        return start_failed("/", -errno);
+    r = listen_fds_take(sockets, 1, &what);
+    if (r < 0)
+        return start_failed(what, r);
+    r = home_init(&what);
+    if (r < 0)
+        return start_failed(what, r);
+    r = receipt_init();
+    if (r < 0)
+        return start_failed("/proc/self/ns", r);
+    r = protections_start(&d, &what);
+    if (r < 0)
+        return start_failed(what, r);
+    r = serve(&d, sockets[0].fd);
+    if (r < 0)
+        return start_failed("event loop", r);
+    return d.exit_code;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * net.c - load the network rules into the kernel.
+ *
+ * The rules are text made by policy/netrules.c, handed to iptables-restore and ip6tables-restore:
+ * one file is one transaction, so there is no moment with half of them. The programs are the
+ * host's, found in fixed places, with an environment of one variable.
+ */
+#include "sessiond/monitor/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+#include "policy/netrules.h"
+#include "sessiond/monitor/listener.h"
+
+#include "common/banned.h"
+
+#define LOCK_WAIT_S "5" /* for /run/xtables.lock */
+#define ARGS_MAX    16
+
+/* The programs of one family, in the places where Debian has had them. */
+struct family {
+    enum netrules_family family;
+    const char *name;
+    const char *restore[2];
+    const char *single[2];
+};
+
+static const struct family families[] = {
+    {NETRULES_V4,
+     "iptables-restore",
+     {"/usr/sbin/iptables-restore", "/sbin/iptables-restore"},
+     {"/usr/sbin/iptables", "/sbin/iptables"}},
+    {NETRULES_V6,
+     "ip6tables-restore",
+     {"/usr/sbin/ip6tables-restore", "/sbin/ip6tables-restore"},
+     {"/usr/sbin/ip6tables", "/sbin/ip6tables"}},
+};
+
+int net_resolver_add(struct net_config *config, const char *text)
+{
+    uint8_t addr[16];
+
+    if (inet_pton(AF_INET, text, addr) != 1 && inet_pton(AF_INET6, text, addr) != 1)
+        return -EINVAL;
+    if (config->resolver_count == NET_RESOLVERS_MAX)
+        return -E2BIG;
+    config->resolvers[config->resolver_count++] = text;
+    return 0;
+}
+
+static const char *program_find(const char *const places[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    }
+    return NULL;
+}
+
+/* posix_spawn(3) promises not to change the strings, but its type does not say so. */
+static char *const *strings(const char *const v[])
+{
+    return (char *const *)(uintptr_t)v;
+}
+
+/*
+ * Run the program argv[0] to its end. Its name matters: one binary serves both families and
+ * chooses by it.
+ *
+ * Return: exit code, or a negative errno.
+ */
+static int program_run(const char *const argv[], int stdin_fd, bool quiet)
+{
+    const char *const envp[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+    posix_spawn_file_actions_t actions;
+    int r, status;
+    pid_t pid;
+
+    r = posix_spawn_file_actions_init(&actions);
+    if (r != 0)
+        return -r;
+    r = posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
+    if (r == 0 && quiet)
+        r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (r == 0)
+        r = posix_spawn(&pid, argv[0], &actions, NULL, strings(argv), strings(envp));
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (r != 0)
+        return -r;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return -errno;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -EPROTO;
+}
+
+/* Is our jump somewhere in OUTPUT? Return: 1, 0, or a negative errno. */
+static int jump_is_present(const struct family *f)
+{
+    const char *argv[ARGS_MAX] = {program_find(f->single), "-w", LOCK_WAIT_S, "-C", "OUTPUT"};
+    cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    cleanup_free char *words = strdup(netrules_jump());
+    char *rest = words, *word;
+    int r;
+
+    if (!argv[0])
+        return -ENOENT;
+    if (null < 0 || !words)
+        return null < 0 ? -errno : -ENOMEM;
+    for (size_t n = 5; n + 1 < ARGS_MAX && (word = strsep(&rest, " ")); n++)
+        argv[n] = word;
+    r = program_run(argv, null, true);
+    return r < 0 ? r : r == 0;
+}
+
+static int text_to_fd(const char *text)
+{
+    cleanup_close int fd = memfd_create("atelier-rules", MFD_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fd_write_full(fd, text, strlen(text));
+    if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        r = -errno;
+    return r < 0 ? r : fd_take(&fd);
+}
+
+static int family_load(const struct family *f, struct netrules_spec *spec)
+{
+    const char *path = program_find(f->restore);
+    const char *const argv[] = {path, "-w", LOCK_WAIT_S, "--noflush", NULL};
+    cleanup_free char *text = NULL;
+    cleanup_close int fd = -1;
+    int r;
+
+    if (!path)
+        return -ENOENT;
+    r = jump_is_present(f);
+    if (r < 0)
+        return r;
+    spec->jump_present = r == 1;
+    r = netrules_text(f->family, spec, &text);
+    if (r < 0)
+        return r;
+    fd = text_to_fd(text);
+    if (fd < 0)
+        return fd;
+    r = program_run(argv, fd, false);
+    if (r < 0)
+        return r;
+    return r == 0 ? 0 : -EPROTO;
+}
+
+/* The addresses behind a struct netrules_spec. */
+struct resolvers {
+    struct in_addr v4[NET_RESOLVERS_MAX];
+    struct in6_addr v6[NET_RESOLVERS_MAX];
+};
+
+static void spec_make(const struct net_config *config, struct resolvers *res,
+                      struct netrules_spec *spec)
+{
+    *spec = (struct netrules_spec){.resolvers4 = res->v4, .resolvers6 = res->v6};
+    for (size_t i = 0; i < config->resolver_count; i++) {
+        if (inet_pton(AF_INET, config->resolvers[i], &res->v4[spec->resolver4_count]) == 1)
+            spec->resolver4_count++;
+        else if (inet_pton(AF_INET6, config->resolvers[i], &res->v6[spec->resolver6_count]) == 1)
+            spec->resolver6_count++;
+    }
+}
+
+int net_load(const struct net_config *config, uint32_t *ret_revision, const char **ret_what)
+{
+    struct netrules_spec spec;
+    struct resolvers res;
+    uint32_t revision;
+    int r;
+
+    spec_make(config, &res, &spec);
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const struct family *f = &families[i];
+
+        if (f->family == NETRULES_V6 && !kernel_has_ipv6())
+            continue;
+        *ret_what = f->name;
+        r = family_load(f, &spec);
+        if (r < 0)
+            return r;
+    }
+    *ret_what = "resolvers";
+    r = netrules_revision(&spec, &revision);
+    if (r == 0)
+        *ret_revision = revision;
+    return r;
+}

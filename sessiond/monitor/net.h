@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/* net.h - load the network rules into the kernel, with the host's own iptables. */
+#ifndef ATELIER_NET_H
+#define ATELIER_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NET_RESOLVERS_MAX 8
+
+/* Addresses that runs may ask for names; kept as text, checked by net_resolver_add(). */
+struct net_config {
+    const char *resolvers[NET_RESOLVERS_MAX];
+    size_t resolver_count;
+};
+
+/* Return: 0, -EINVAL (no address), -E2BIG (too many). @text is borrowed. */
+int net_resolver_add(struct net_config *config, const char *text);
+
+/**
+ * net_load() - Load both families, each in one atomic step
+ * @config:       Resolvers
+ * @ret_revision: Number that stands for the text that was loaded
+ * @ret_what:     On failure: the program or family it is about, static
+ *
+ * The first load inserts the jump as line 1 of OUTPUT; a later one moves it back there in the same
+ * transaction. IPv6 is left out only if the kernel has none.
+ *
+ * Return: 0; -ENOENT (no iptables), -EPROTO (iptables refused; its words are on stderr), -errno.
+ */
+int net_load(const struct net_config *config, uint32_t *ret_revision, const char **ret_what);
+
+#endif

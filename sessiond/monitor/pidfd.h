@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* pidfd.h - processes by descriptor: a pid may belong to somebody else by now, a pidfd never. */
+#ifndef ATELIER_PIDFD_H
+#define ATELIER_PIDFD_H
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <errno.h>
+
+/* pidfd of an own, not yet reaped child. Return: descriptor (close-on-exec) or a negative errno. */
+static inline int pidfd_of(pid_t pid)
+{
+    long fd = syscall(SYS_pidfd_open, pid, 0u);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+/* SIGKILL. A process that is gone already is fine. */
+static inline void pidfd_kill(int pidfd)
+{
+    if (pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * receipt.h - what the kernel says of a payload at its stop point, and whether that is the plan.
+ *
+ * Nothing here is filled in from a request: a receipt that is not read back proves nothing.
+ */
+#ifndef ATELIER_RECEIPT_H
+#define ATELIER_RECEIPT_H
+
+#include <sys/types.h>
+
+#include "common/wire.h"
+#include "sessiond/monitor/spawn_wire.h"
+
+/* Remember the host's own namespaces; call once at start. Return: 0 or a negative errno. */
+int receipt_init(void);
+
+/**
+ * receipt_read() - Read everything about a process that stands still
+ * @pid:   The payload, on the host; it waits for "go", so the number is its own
+ * @ret_r: Filled in but for net_revision and canary_age_ms, which the canary knows
+ *
+ * Source: proc(5), namespaces(7).
+ *
+ * Return: 0 or a negative errno.
+ */
+int receipt_read(pid_t pid, struct wire_receipt *ret_r);
+
+/**
+ * receipt_verify() - Compare a receipt with what was asked for
+ * @r:        The receipt, borrowed
+ * @req:      What was asked for, borrowed
+ * @ret_what: On failure: the property that differs, static
+ *
+ * Return: 0, or -EPERM: the run must not go on.
+ */
+int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
+                   const char **ret_what);
+
+#endif

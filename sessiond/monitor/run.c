@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: ISC */
+/* run.c - the life of a run in the root process. */
+#include "sessiond/monitor/run.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/ids.h"
+#include "common/payload.h"
+#include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/clock.h"
+#include "sessiond/monitor/core.h"
+#include "sessiond/monitor/fdcheck.h"
+#include "sessiond/monitor/home.h"
+#include "sessiond/monitor/receipt.h"
+#include "sessiond/monitor/sabotage.h"
+#include "sessiond/monitor/spawned.h"
+#include "sessiond/shared/log.h"
+
+#include "common/banned.h"
+
+#define SETUP_LIMIT_MS 5000 /* from the spawner's request to the payload's stop point */
+
+enum run_state {
+    RUN_STATE_CANARY,
+    RUN_STATE_SPAWNING,
+    RUN_STATE_RUNNING,
+};
+
+struct run {
+    struct run *next;
+    struct monitor *monitor;
+    uint32_t tag;
+    enum run_state state;
+    bool mute; /* the api that asked is gone */
+    bool kill_asked;
+    bool timed_out;
+    bool unsafe; /* its network was no longer what it was promised to be */
+    bool exited; /* the init reported */
+    struct report exit;
+    uint32_t exec_error;
+    struct wire_run_failed failed; /* step and error, if one was reported */
+    bool has_failed;
+
+    uint32_t wall_ms;
+    int64_t started_us;
+    struct event *timer; /* set-up limit, then wall limit */
+    struct canary_waiter waiter;
+    struct spawned spawned;
+    struct spawn_request request;
+    int fds[WIRE_RUN_FD_COUNT];
+};
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+static void answer_failed(struct monitor *m, uint32_t tag, enum wire_step step, int error,
+                          const char *what)
+{
+    struct wire_run_failed msg = {
+        .head = {.type = WIRE_RUN_FAILED, .size_bytes = sizeof(msg), .tag = tag},
+        .step = step,
+        .error = (uint32_t)error,
+    };
+
+    str_cut(msg.what, sizeof(msg.what), what);
+    core_send(m->core, &msg.head);
+}
+
+static void run_note_failure(struct run *run, enum wire_step step, int error, const char *what)
+{
+    if (run->has_failed)
+        return;
+    run->has_failed = true;
+    run->failed.step = step;
+    run->failed.error = (uint32_t)error;
+    str_cut(run->failed.what, sizeof(run->failed.what), what);
+}
+
+static void answer_ended(struct run *run)
+{
+    struct wire_run_ended msg = {
+        .head = {.type = WIRE_RUN_ENDED, .size_bytes = sizeof(msg), .tag = run->tag},
+        .wall_us = (uint64_t)(clock_us() - run->started_us),
+        .cpu_user_us = run->exit.cpu_user_us,
+        .cpu_sys_us = run->exit.cpu_sys_us,
+        .rss_peak_kib = run->exit.rss_peak_kib,
+    };
+
+    /*
+     * The init's report comes before everything: once it is there the program ended by itself,
+     * whatever arrived afterwards. Without one, who killed the init is known here.
+     */
+    if (run->exec_error != 0) {
+        msg.end = WIRE_END_NO_EXEC;
+        msg.value = run->exec_error;
+    } else if (run->exited && WIFSIGNALED(run->exit.status)) {
+        msg.end = WIRE_END_SIGNAL;
+        msg.value = (uint32_t)WTERMSIG(run->exit.status);
+    } else if (run->exited) {
+        msg.end = WIRE_END_EXIT;
+        msg.value = (uint32_t)WEXITSTATUS(run->exit.status);
+    } else if (run->unsafe) {
+        msg.end = WIRE_END_UNSAFE;
+    } else if (run->timed_out) {
+        msg.end = WIRE_END_TIMEOUT;
+    } else {
+        msg.end = run->kill_asked ? WIRE_END_KILLED : WIRE_END_LOST;
+    }
+    core_send(run->monitor->core, &msg.head);
+}
+
+/* --- end ----------------------------------------------------------------------------------- */
+
+static void fds_close(struct run *run)
+{
+    for (int i = 0; i < WIRE_RUN_FD_COUNT; i++) {
+        if (run->fds[i] >= 0)
+            (void)close(run->fds[i]);
+        run->fds[i] = -1;
+    }
+}
+
+/* Answer for the last time, unlink, release. Nothing of the run is left when this is called. */
+static void run_end(struct run *run)
+{
+    struct monitor *m = run->monitor;
+
+    for (struct run **p = &m->runs; *p; p = &(*p)->next) {
+        if (*p == run) {
+            *p = run->next;
+            break;
+        }
+    }
+    m->run_count--;
+    canary_cancel(m->canary, &run->waiter);
+    if (run->timer)
+        event_free(run->timer);
+    spawned_done(&run->spawned);
+    fds_close(run);
+    if (!run->mute) {
+        if (run->state == RUN_STATE_RUNNING)
+            answer_ended(run);
+        else if (run->has_failed)
+            answer_failed(m, run->tag, run->failed.step, (int)run->failed.error, run->failed.what);
+        else
+            answer_failed(m, run->tag, WIRE_STEP_SPAWN, run->kill_asked ? ECANCELED : EPIPE,
+                          run->kill_asked ? "cancelled" : "the init died");
+    }
+    free(run);
+}
+
+static void run_fail_now(struct run *run, enum wire_step step, int error, const char *what)
+{
+    run_note_failure(run, step, error, what);
+    run_end(run);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)fd;
+    (void)what;
+    if (run->state == RUN_STATE_RUNNING)
+        run->timed_out = !run->kill_asked && !run->exited;
+    else
+        run_note_failure(run, WIRE_STEP_SPAWN, ETIMEDOUT, "set-up took too long");
+    spawned_kill(&run->spawned);
+}
+
+/* --- middle -------------------------------------------------------------------------------- */
+
+static int timer_set(struct run *run, int64_t ms)
+{
+    struct timeval tv = ms_timeval(ms);
+
+    return event_add(run->timer, &tv) < 0 ? -ENOMEM : 0;
+}
+
+/* The payload stands at its stop point: read, compare, tell, let go. */
+static void payload_ready(struct run *run, const struct msg_extra *extra)
+{
+    struct monitor *m = run->monitor;
+    struct wire_run_started msg = {
+        .head = {.type = WIRE_RUN_STARTED, .size_bytes = sizeof(msg), .tag = run->tag}};
+    const char *what = "";
+    int r = receipt_read(extra->pid, &msg.receipt);
+
+    if (r < 0) {
+        run_note_failure(run, WIRE_STEP_RECEIPT, -r, "");
+        spawned_kill(&run->spawned);
+        return;
+    }
+    if (!SABOTAGED("verify") && receipt_verify(&msg.receipt, &run->request, &what) < 0) {
+        run_note_failure(run, WIRE_STEP_VERIFY, 0, what);
+        spawned_kill(&run->spawned);
+        return;
+    }
+    msg.receipt.net_revision = m->net_revision;
+    msg.receipt.canary_age_ms = canary_age_ms(m->canary);
+    if (timer_set(run, run->wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
+        run_note_failure(run, WIRE_STEP_EXEC, EPIPE, "");
+        spawned_kill(&run->spawned);
+        return;
+    }
+    run->state = RUN_STATE_RUNNING;
+    run->started_us = clock_us();
+    core_send(m->core, &msg.head);
+}
+
+static void run_on_packet(void *arg, const void *buf, size_t size, const struct msg_extra *extra)
+{
+    struct run *run = arg;
+    struct report rep;
+
+    if (size != sizeof(rep))
+        return;
+    memcpy(&rep, buf, sizeof(rep));
+    switch ((enum report_kind)rep.kind) {
+    case REPORT_SPAWNED:
+        return;
+    case REPORT_FAILED:
+        rep.what[sizeof(rep.what) - 1] = '\0';
+        if (rep.step < WIRE_STEP__COUNT)
+            run_note_failure(run, rep.step, (int)rep.error, rep.what);
+        spawned_kill(&run->spawned);
+        return;
+    case REPORT_READY:
+        if (run->state == RUN_STATE_SPAWNING && !run->kill_asked && !run->has_failed)
+            payload_ready(run, extra);
+        return;
+    case REPORT_NO_EXEC:
+        run->exec_error = rep.error;
+        return;
+    case REPORT_EXITED:
+        run->exited = true;
+        run->exit = rep;
+        return;
+    }
+}
+
+static void run_on_dead(void *arg)
+{
+    run_end(arg);
+}
+
+static const struct spawned_ops run_ops = {run_on_packet, run_on_dead};
+
+static void run_spawn(struct run *run)
+{
+    cleanup_close int tree = -1;
+    const char *what = "";
+    int fds[SPAWN_FD_COUNT - 1], r;
+
+    r = home_work_tree(run->request.name, run->request.uid, run->request.gid, &tree, &what);
+    if (r < 0) {
+        run_fail_now(run, WIRE_STEP_HOME, -r, what);
+        return;
+    }
+    fds[SPAWN_FD_PAYLOAD - 1] = run->fds[WIRE_RUN_FD_PAYLOAD];
+    fds[SPAWN_FD_STDIN - 1] = run->fds[WIRE_RUN_FD_STDIN];
+    fds[SPAWN_FD_STDOUT - 1] = run->fds[WIRE_RUN_FD_STDOUT];
+    fds[SPAWN_FD_STDERR - 1] = run->fds[WIRE_RUN_FD_STDERR];
+    fds[SPAWN_FD_WORK - 1] = tree;
+    r = timer_set(run, SETUP_LIMIT_MS);
+    if (r == 0)
+        r = spawned_start(&run->spawned, run->monitor->base, run->monitor->spawner_sock,
+                          &run->request, fds, SPAWN_FD_COUNT - 1, &run_ops, run);
+    if (r < 0) {
+        run_fail_now(run, WIRE_STEP_SPAWN, -r, "");
+        return;
+    }
+    /* The run's pipes must be open nowhere but in the run. */
+    fds_close(run);
+    run->state = RUN_STATE_SPAWNING;
+}
+
+static void on_canary(void *arg, enum wire_canary verdict, const char *what)
+{
+    struct run *run = arg;
+
+    switch (verdict) {
+    case WIRE_CANARY_HOLDS:
+        run_spawn(run);
+        return;
+    case WIRE_CANARY_LEAK:
+    case WIRE_CANARY_NO_PROBE:
+    case WIRE_CANARY_NO_TARGET:
+    case WIRE_CANARY_UNKNOWN:
+        run_fail_now(run, WIRE_STEP_CANARY, 0, what);
+        return;
+    }
+    run_fail_now(run, WIRE_STEP_CANARY, 0, what);
+}
+
+/* --- begin --------------------------------------------------------------------------------- */
+
+static bool run_id_is_valid(const char id[36])
+{
+    for (int i = 0; i < 36; i++) {
+        bool hex = (id[i] >= '0' && id[i] <= '9') || (id[i] >= 'a' && id[i] <= 'f');
+
+        if (i < 32 ? !hex : id[i] != '\0')
+            return false;
+    }
+    return true;
+}
+
+/* Groups of the range only, each with a name, none twice, none the primary one. */
+static bool groups_are_valid(const struct wire_run_start *msg)
+{
+    /* One place is for the primary group in the receipt's list. */
+    if (msg->group_count >= WIRE_GROUPS_MAX)
+        return false;
+    for (uint32_t i = 0; i < msg->group_count; i++) {
+        const struct wire_group *g = &msg->groups[i];
+
+        if (!id_is_allocatable(g->gid) || g->gid == msg->gid ||
+            !name_is_valid_n(g->name, sizeof(g->name)))
+            return false;
+        for (uint32_t k = 0; k < i; k++) {
+            if (msg->groups[k].gid == g->gid)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Everything that the api says is checked again here. Return: the wrong field, or NULL. */
+static const char *request_fault(const struct wire_run_start *msg)
+{
+    if (!id_is_allocatable(msg->uid))
+        return "uid";
+    if (msg->gid != msg->uid)
+        return "gid";
+    if (!name_is_valid_n(msg->name, sizeof(msg->name)))
+        return "name";
+    if (!groups_are_valid(msg))
+        return "groups";
+    if (msg->profile != WIRE_PROFILE_RUN)
+        return "profile";
+    if (msg->net != WIRE_NET_NONE && msg->net != WIRE_NET_PUBLIC)
+        return "net";
+    if (msg->cgroup_mode != WIRE_CGROUP_NONE)
+        return "cgroup_mode";
+    if (msg->wall_ms == 0 || msg->wall_ms > WIRE_WALL_MS_MAX)
+        return "wall_ms";
+    if (!run_id_is_valid(msg->run_id))
+        return "run_id";
+    return NULL;
+}
+
+static const char *fds_fault(const struct wire_run_start *msg, const struct msg_extra *extra)
+{
+    if (extra->nfds != WIRE_RUN_FD_COUNT)
+        return "descriptors";
+    if (fdcheck_memfd(extra->fds[WIRE_RUN_FD_PAYLOAD], PAYLOAD_SIZE_MAX) < 0)
+        return "payload descriptor";
+    if (fdcheck_memfd(extra->fds[WIRE_RUN_FD_STDIN], PAYLOAD_SIZE_MAX) < 0)
+        return "stdin descriptor";
+    if (fdcheck_pipe_out(extra->fds[WIRE_RUN_FD_STDOUT], msg->uid, msg->gid) < 0)
+        return "stdout descriptor";
+    if (fdcheck_pipe_out(extra->fds[WIRE_RUN_FD_STDERR], msg->uid, msg->gid) < 0)
+        return "stderr descriptor";
+    return NULL;
+}
+
+static struct run *run_find(struct monitor *m, uint32_t tag)
+{
+    for (struct run *run = m->runs; run; run = run->next) {
+        if (run->tag == tag && !run->mute)
+            return run;
+    }
+    return NULL;
+}
+
+static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
+{
+    struct run *run = calloc(1, sizeof(*run));
+
+    if (!run)
+        return NULL;
+    run->timer = evtimer_new(m->base, on_timer, run);
+    if (!run->timer) {
+        free(run);
+        return NULL;
+    }
+    run->monitor = m;
+    run->tag = msg->head.tag;
+    run->wall_ms = msg->wall_ms;
+    run->spawned = (struct spawned){.sock = -1, .pidfd = -1};
+    run->waiter = (struct canary_waiter){.fn = on_canary, .arg = run};
+    run->request = (struct spawn_request){
+        .kind = SPAWN_RUN,
+        .uid = msg->uid,
+        .gid = msg->gid,
+        .net = msg->net,
+        .group_count = msg->group_count,
+    };
+    memcpy(run->request.groups, msg->groups, sizeof(run->request.groups));
+    memcpy(run->request.name, msg->name, sizeof(run->request.name));
+    run->next = m->runs;
+    m->runs = run;
+    m->run_count++;
+    return run;
+}
+
+void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_extra *extra)
+{
+    const char *fault = request_fault(msg);
+    struct run *run;
+
+    if (!fault && run_find(m, msg->head.tag))
+        fault = "tag";
+    if (!fault)
+        fault = fds_fault(msg, extra);
+    if (fault) {
+        log_error("a run is refused field=%s", fault);
+        answer_failed(m, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
+        return;
+    }
+    run = m->run_count < WIRE_RUNS_MAX ? run_new(m, msg) : NULL;
+    if (!run) {
+        answer_failed(m, msg->head.tag, WIRE_STEP_BUSY, EAGAIN, "");
+        return;
+    }
+    memcpy(run->fds, extra->fds, sizeof(run->fds));
+    extra->nfds = 0;
+    canary_require(m->canary, &run->waiter);
+}
+
+static void kill_one(struct run *run)
+{
+    run->kill_asked = true;
+    if (run->state == RUN_STATE_CANARY)
+        run_fail_now(run, WIRE_STEP_CANARY, ECANCELED, "cancelled");
+    else
+        spawned_kill(&run->spawned);
+}
+
+void run_kill(struct monitor *m, uint32_t tag)
+{
+    struct run *run = run_find(m, tag);
+
+    if (run)
+        kill_one(run);
+}
+
+bool run_any_public(const struct monitor *m)
+{
+    for (const struct run *run = m->runs; run; run = run->next) {
+        if (run->request.net == WIRE_NET_PUBLIC)
+            return true;
+    }
+    return false;
+}
+
+void run_kill_public(struct monitor *m)
+{
+    for (struct run *run = m->runs; run; run = run->next) {
+        if (run->request.net != WIRE_NET_PUBLIC || run->state == RUN_STATE_CANARY)
+            continue;
+        run->unsafe = true;
+        run_note_failure(run, WIRE_STEP_CANARY, 0, "the network rules stopped to hold");
+        spawned_kill(&run->spawned);
+    }
+}
+
+void run_kill_all(struct monitor *m)
+{
+    for (struct run *run = m->runs, *next; run; run = next) {
+        next = run->next;
+        run->mute = true;
+        kill_one(run);
+    }
+}

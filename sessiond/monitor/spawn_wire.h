@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * spawn_wire.h - messages inside sessiond: monitor to spawner, and a run's processes to monitor.
+ *
+ * The monitor sends one struct spawn_request over the spawner's socket. Everything after that goes
+ * over the run's own socket pair, whose far end the spawner, the init and the payload hold in
+ * turn. The payload loses it at exec; when the init dies, the monitor sees its end.
+ */
+#ifndef ATELIER_SPAWN_WIRE_H
+#define ATELIER_SPAWN_WIRE_H
+
+#include <stdint.h>
+
+#include "common/str.h"
+#include "common/wire.h"
+
+enum spawn_kind {
+    SPAWN_RUN,
+    SPAWN_PROBE, /* the canary: same path, but a loop of ours instead of exec */
+};
+
+/* Descriptors of a spawn_request, in this order; a probe has the first alone. */
+enum spawn_fd {
+    SPAWN_FD_SOCKET, /* far end of the run's socket pair */
+    SPAWN_FD_PAYLOAD,
+    SPAWN_FD_STDIN,
+    SPAWN_FD_STDOUT,
+    SPAWN_FD_STDERR,
+    SPAWN_FD_WORK, /* detached mount of the user's work directory */
+    SPAWN_FD_COUNT,
+};
+
+struct spawn_request {
+    uint32_t kind; /* enum spawn_kind */
+    uint32_t uid;
+    uint32_t gid;
+    uint32_t net; /* enum wire_net */
+    uint32_t group_count;
+    struct wire_group groups[WIRE_GROUPS_MAX];
+    char name[NAME_SIZE];
+};
+
+enum report_kind {
+    REPORT_SPAWNED, /* from the spawner, with the init's pidfd */
+    REPORT_FAILED,  /* from whoever could not go on: step, error, what */
+    REPORT_READY,   /* from the payload, filter loaded; waits for one byte "go" */
+    REPORT_NO_EXEC, /* from the payload: error */
+    REPORT_EXITED,  /* from the init, last: status and usage */
+};
+
+struct report {
+    uint32_t kind; /* enum report_kind */
+    uint32_t step; /* enum wire_step */
+    uint32_t error;
+    int32_t status; /* of wait(2) */
+    uint64_t cpu_user_us;
+    uint64_t cpu_sys_us;
+    uint64_t rss_peak_kib;
+    char what[WIRE_PATH_SIZE];
+};
+
+/* One round of the canary's probe. */
+#define PROBE_TARGETS_MAX 3u
+#define PROBE_LIMIT_MS    300
+
+struct probe_target {
+    uint32_t family;  /* AF_INET or AF_INET6 */
+    uint32_t port;    /* host order */
+    uint8_t addr[16]; /* network order; the first four bytes for AF_INET */
+};
+
+struct probe_request {
+    uint32_t round;
+    uint32_t count;
+    struct probe_target targets[PROBE_TARGETS_MAX];
+};
+
+struct probe_answer {
+    uint32_t round;
+    uint32_t count;
+    uint32_t error[PROBE_TARGETS_MAX]; /* 0: connected, which is a leak; ETIMEDOUT: no answer */
+};
+
+#endif

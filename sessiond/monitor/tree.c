@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * tree.c - build the file trees of policy/plan.h.
+ *
+ * The base is built once, on a tmpfs mounted over /tmp in the spawner's own mount namespace:
+ *   1. new mount namespace, everything private      (else our mounts would appear on the host)
+ *   2. tmpfs, and the entries of plan_base in order (sources are still the host's paths)
+ *   3. generated files
+ *   4. pivot_root, detach the host's tree           (before this nothing may refuse to be found)
+ *   5. the root becomes read-only                   (last: step 4 and 2 write to it)
+ * Each run starts from the kernel's copy of this short mount table, so the number of mounts on the
+ * host costs nothing.
+ */
+#include "sessiond/monitor/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+#include "policy/plan.h"
+#include "sessiond/monitor/mountapi.h"
+
+#include "common/banned.h"
+
+#define BUILD_DIR  "/tmp"
+#define PATH_ROOM  256
+#define COPY_LIMIT (4u << 20) /* largest host file that is copied into the tree */
+
+static const uint64_t ATTR_RO = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+static int file_write(const char *target, mode_t mode, const void *bytes, size_t size)
+{
+    cleanup_close int fd = -1;
+
+    fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0)
+        return -errno;
+    return fd_write_full(fd, bytes, size);
+}
+
+static int file_copy(const char *source, const char *target)
+{
+    static char buf[COPY_LIMIT];
+    cleanup_close int fd = -1;
+    struct stat st;
+    size_t n;
+    int r;
+
+    fd = open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    if (st.st_size > (off_t)sizeof(buf))
+        return -EFBIG;
+    r = fd_read_full(fd, buf, sizeof(buf), &n);
+    return r < 0 ? r : file_write(target, 0444, buf, n);
+}
+
+static int tmpfs_mount(const char *target, const struct plan_entry *e)
+{
+    unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOATIME;
+    char options[96];
+
+    /* The one tree with device nodes; nobody inside can make more, and it is sealed. */
+    if (strcmp(e->target, "dev") == 0)
+        flags = MS_NOSUID | MS_NOEXEC | MS_NOATIME;
+    (void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=%o",
+                   (unsigned long long)e->bytes, (unsigned long long)e->inodes, e->mode);
+    return mount("tmpfs", target, "tmpfs", flags, options) < 0 ? -errno : 0;
+}
+
+static int bind_ro(const char *source, const char *target)
+{
+    cleanup_close int tree = mount_clone(AT_FDCWD, source, 1, ATTR_RO);
+
+    return tree < 0 ? tree : mount_attach(tree, target);
+}
+
+/* /bin and friends are links into /usr on a merged host, directories on an old one. */
+static int root_name(const char *source, const char *target)
+{
+    char link[PATH_ROOM];
+    struct stat st;
+    ssize_t n;
+
+    if (lstat(source, &st) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (S_ISLNK(st.st_mode)) {
+        n = readlink(source, link, sizeof(link) - 1);
+        if (n < 0)
+            return -errno;
+        link[n] = '\0';
+        return symlink(link, target) < 0 ? -errno : 0;
+    }
+    if (mkdir(target, 0755) < 0)
+        return -errno;
+    return bind_ro(source, target);
+}
+
+static int node_make(const char *target, const struct plan_entry *e)
+{
+    dev_t dev = makedev((unsigned)e->bytes, (unsigned)e->inodes);
+
+    if (mknod(target, S_IFCHR | e->mode, dev) < 0)
+        return -errno;
+    return chmod(target, e->mode) < 0 ? -errno : 0;
+}
+
+static int entry_apply(const struct plan_entry *e, const char *target)
+{
+    switch (e->op) {
+    case PLAN_DIR:
+        return mkdir(target, e->mode) < 0 ? -errno : 0;
+    case PLAN_TMPFS:
+        return tmpfs_mount(target, e);
+    case PLAN_BIND:
+        return bind_ro(e->source, target);
+    case PLAN_ROOT:
+        return root_name(e->source, target);
+    case PLAN_COPY:
+        return file_copy(e->source, target);
+    case PLAN_TEXT:
+        return file_write(target, 0444, e->source, strlen(e->source));
+    case PLAN_LINK:
+        return symlink(e->source, target) < 0 ? -errno : 0;
+    case PLAN_NODE:
+        return node_make(target, e);
+    case PLAN_SEAL:
+        return mount_restrict(target, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    }
+    return -EINVAL;
+}
+
+static int entries_apply(const struct plan_entry *entries, size_t count, const char *prefix,
+                         const char **ret_what)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct plan_entry *e = &entries[i];
+        char target[PATH_ROOM];
+        int r;
+
+        (void)snprintf(target, sizeof(target), "%s/%s", prefix, e->target);
+        r = entry_apply(e, target);
+        if (r == -ENOENT && e->optional)
+            continue;
+        if (r < 0) {
+            *ret_what = e->source && e->op != PLAN_TEXT ? e->source : e->target;
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int pivot(const char **ret_what)
+{
+    *ret_what = "pivot_root";
+    if (chdir(BUILD_DIR) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+        return -errno;
+    /* The old root now lies over the new one at "."; pivot_root(2), "pivot_root(".", ".")". */
+    if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        return -errno;
+    return 0;
+}
+
+int tree_enter_base(const struct tree_texts *texts, const char **ret_what)
+{
+    int r;
+
+    *ret_what = "mount namespace";
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return -errno;
+    *ret_what = BUILD_DIR;
+    if (mount("tmpfs", BUILD_DIR, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOATIME,
+              "size=32m,nr_inodes=4096,mode=755") < 0)
+        return -errno;
+    r = entries_apply(plan_base, plan_base_count, BUILD_DIR, ret_what);
+    if (r < 0)
+        return r;
+    *ret_what = "etc/resolv.conf";
+    r = file_write(BUILD_DIR "/etc/resolv.conf", 0444, texts->resolv_conf,
+                   strlen(texts->resolv_conf));
+    if (r < 0)
+        return r;
+    r = pivot(ret_what);
+    if (r < 0)
+        return r;
+    *ret_what = "/";
+    return mount_restrict("/", ATTR_RO);
+}
+
+/* passwd or group of one run: the system's lines, then the user's own. */
+static int identity_write(const char *target, const char *host_lines, const char *own,
+                          size_t own_size)
+{
+    cleanup_close int fd = -1;
+    int r;
+
+    fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    if (fd < 0)
+        return -errno;
+    r = fd_write_full(fd, host_lines, strlen(host_lines));
+    return r < 0 ? r : fd_write_full(fd, own, own_size);
+}
+
+static int identity_files(const struct spawn_request *req, const struct tree_texts *texts)
+{
+    char own[(WIRE_GROUPS_MAX + 1) * (NAME_SIZE + 16) + 256];
+    int n, r;
+
+    n = snprintf(own, sizeof(own), "%s:*:%u:%u::" ATELIER_HOMES_DIR "/%s:/bin/bash\n", req->name,
+                 req->uid, req->gid, req->name);
+    r = identity_write("/etc/atelier/passwd", texts->passwd, own, (size_t)n);
+    if (r < 0)
+        return r;
+    n = snprintf(own, sizeof(own), "%s:*:%u:\n", req->name, req->gid);
+    for (uint32_t i = 0; i < req->group_count; i++)
+        n += snprintf(own + n, sizeof(own) - (size_t)n, "%s:*:%u:\n", req->groups[i].name,
+                      req->groups[i].gid);
+    r = identity_write("/etc/atelier/group", texts->group, own, (size_t)n);
+    if (r < 0)
+        return r;
+    return mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
+}
+
+/* HOME of a run: fresh, the user's own; only `work` is kept. Parents are made as needed. */
+static int home_make(const struct spawn_request *req, int work_fd)
+{
+    char path[PATH_ROOM];
+    int r;
+
+    for (const char *p = strchr(ATELIER_HOMES_DIR + 1, '/'); p; p = strchr(p + 1, '/')) {
+        (void)snprintf(path, sizeof(path), "%.*s", (int)(p - ATELIER_HOMES_DIR), ATELIER_HOMES_DIR);
+        if (mkdir(path, 0755) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    if (mkdir(ATELIER_HOMES_DIR, 0755) < 0)
+        return -errno;
+    (void)snprintf(path, sizeof(path), "%s/%s", ATELIER_HOMES_DIR, req->name);
+    if (mkdir(path, 0700) < 0 || chown(path, req->uid, req->gid) < 0)
+        return -errno;
+    if (work_fd < 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/%s/work", ATELIER_HOMES_DIR, req->name);
+    if (mkdir(path, 0700) < 0)
+        return -errno;
+    r = mount_attach(work_fd, path);
+    return r;
+}
+
+int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
+                 const char **ret_what)
+{
+    int r;
+
+    *ret_what = "proc";
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0)
+        return -errno;
+    r = entries_apply(plan_run, plan_run_count, "", ret_what);
+    if (r < 0)
+        return r;
+    *ret_what = "etc/atelier";
+    r = identity_files(req, texts);
+    if (r < 0)
+        return r;
+    *ret_what = "home";
+    return home_make(req, work_fd);
+}
