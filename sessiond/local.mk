@@ -5,3 +5,4 @@ libsessiond_shared_la_SOURCES = \
 	%D%/shared/log.c %D%/shared/log.h
 
 include sessiond/monitor/local.mk
+include sessiond/api/local.mk

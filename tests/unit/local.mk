@@ -93,3 +93,25 @@ test_netrules_live_SOURCES = %D%/test_netrules_live.c %D%/netrules_lab.c %D%/net
 test_netrules_live_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_live_LDADD = $(policy_test_ldadd)
 
+# --- sessiond-api
+api_tests = test_api_event test_api_hostcheck test_api_input test_api_outcome test_api_text
+check_PROGRAMS += $(api_tests)
+TESTS += $(api_tests)
+api_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
+api_test_libs = libapi.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS) $(CMOCKA_LIBS)
+test_api_event_SOURCES = %D%/test_api_event.c
+test_api_event_CPPFLAGS = $(api_test_cppflags)
+test_api_event_LDADD = $(api_test_libs)
+test_api_hostcheck_SOURCES = %D%/test_api_hostcheck.c sessiond/api/hostcheck.c
+test_api_hostcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_api_hostcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
+test_api_input_SOURCES = %D%/test_api_input.c
+test_api_input_CPPFLAGS = $(api_test_cppflags)
+test_api_input_LDADD = $(api_test_libs)
+test_api_outcome_SOURCES = %D%/test_api_outcome.c
+test_api_outcome_CPPFLAGS = $(api_test_cppflags)
+test_api_outcome_LDADD = $(api_test_libs)
+test_api_text_SOURCES = %D%/test_api_text.c
+test_api_text_CPPFLAGS = $(api_test_cppflags)
+test_api_text_LDADD = $(api_test_libs)
+

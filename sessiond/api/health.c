@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * health.c - /v1/healthz.
+ *
+ * Requests that come while a STATUS_GET is on its way share its answer. A STATUS that comes after
+ * its requests gave up serves the next ones: it is as old as the loop of sessiond was slow.
+ */
+#include "sessiond/api/health.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "sessiond/api/core.h"
+#include "sessiond/api/handlers.h"
+#include "sessiond/api/json_out.h"
+#include "sessiond/api/run.h"
+
+#include "common/banned.h"
+
+#define WAIT_MS 500
+
+struct waiter {
+    TAILQ_ENTRY(waiter) link;
+    struct health *health;
+    struct request *rq;
+    struct event *timer;
+};
+
+struct health {
+    struct app *app;
+    TAILQ_HEAD(, waiter) waiters;
+    bool is_asked;
+};
+
+int health_new(struct app *app, struct health **ret_health)
+{
+    struct health *h = calloc(1, sizeof(*h));
+
+    if (!h)
+        return -ENOMEM;
+    h->app = app;
+    TAILQ_INIT(&h->waiters);
+    *ret_health = h;
+    return 0;
+}
+
+void health_free(struct health *h)
+{
+    free(h);
+}
+
+/* @m: NULL if sessiond does not answer. */
+static void answer(struct request *rq, const struct wire_status *m)
+{
+    struct registry_counts n = {0};
+    uint32_t canary = m ? m->canary : WIRE_CANARY_UNKNOWN;
+    bool is_ok = m && (canary == WIRE_CANARY_HOLDS || canary == WIRE_CANARY_UNKNOWN);
+    json_t *body;
+
+    if (registry_count(rq->app->reg, &n) < 0) {
+        request_fail(rq, "The registry could not be read", registry_error(rq->app->reg));
+        return;
+    }
+    body = json_pack(
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "status",
+        is_ok ? "ok" : "degraded", "version", PACKAGE_VERSION, "sessiond", m != NULL, "canary",
+        json_canary(canary), "canary_what", m ? m->canary_what : "", "canary_age_ms",
+        m && canary != WIRE_CANARY_UNKNOWN ? json_integer(m->canary_age_ms) : json_null(),
+        "net_revision", (json_int_t)(m ? m->net_revision : 0), "cgroup_mode",
+        json_cgroup_mode(m ? m->cgroup_mode : WIRE_CGROUP_NONE), "runs",
+        (json_int_t)(m ? m->runs : run_table_count(rq->app->runs)), "users", (json_int_t)n.users,
+        "groups", (json_int_t)n.groups, "ids_free", (json_int_t)n.ids_free, "generation",
+        (json_int_t)n.generation);
+    request_answer(rq, is_ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, body);
+}
+
+static void waiter_finish(struct waiter *w, const struct wire_status *m)
+{
+    struct request *rq = w->rq;
+
+    TAILQ_REMOVE(&w->health->waiters, w, link);
+    event_free(w->timer);
+    free(w);
+    answer(rq, m);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    waiter_finish(arg, NULL);
+}
+
+static int waiter_add(struct health *h, struct request *rq)
+{
+    static const struct timeval tv = {.tv_usec = WAIT_MS * 1000};
+    struct waiter *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return -ENOMEM;
+    w->health = h;
+    w->rq = rq;
+    w->timer = evtimer_new(h->app->base, on_timer, w);
+    if (!w->timer || evtimer_add(w->timer, &tv) < 0) {
+        if (w->timer)
+            event_free(w->timer);
+        free(w);
+        return -ENOMEM;
+    }
+    TAILQ_INSERT_TAIL(&h->waiters, w, link);
+    return 0;
+}
+
+void health_get(struct request *rq, const json_t *body)
+{
+    struct health *h = rq->app->health;
+
+    (void)body;
+    if (!h->is_asked && core_is_ready(rq->app->core))
+        h->is_asked = core_send_head(rq->app->core, WIRE_STATUS_GET, 0) == 0;
+    if (h->is_asked && waiter_add(h, rq) == 0)
+        request_wait(rq);
+    else
+        answer(rq, NULL);
+}
+
+static void finish_all(struct health *h, const struct wire_status *m)
+{
+    h->is_asked = false;
+    while (!TAILQ_EMPTY(&h->waiters))
+        waiter_finish(TAILQ_FIRST(&h->waiters), m);
+}
+
+void health_status(struct health *h, const struct wire_status *m)
+{
+    finish_all(h, m);
+}
+
+void health_down(struct health *h)
+{
+    finish_all(h, NULL);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC */
+/* json_out.c - rows and messages as JSON. */
+#include "sessiond/api/json_out.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/banned.h"
+
+json_t *json_of_text(const char *text)
+{
+    return text[0] ? json_string(text) : json_null();
+}
+
+json_t *json_of_group(const struct group *g)
+{
+    return json_pack("{s:s, s:I}", "name", g->name, "gid", (json_int_t)g->gid);
+}
+
+json_t *json_of_group_names(const struct group *groups, size_t n)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        if (json_array_append_new(names, json_string(groups[i].name)) < 0) {
+            json_decref(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+json_t *json_of_new_user(const struct user *u, bool is_created)
+{
+    return json_pack("{s:s, s:I, s:s, s:b}", "name", u->name, "uid", (json_int_t)u->uid, "state",
+                     user_state_key(u->state), "created", is_created);
+}
+
+json_t *json_of_external_id(uint32_t owner_uid, const char *external_id)
+{
+    return json_pack("{s:I, s:s}", "caller", (json_int_t)owner_uid, "external_id", external_id);
+}
+
+json_t *json_of_user(const struct user *u, json_t *external_ids, const struct group *groups,
+                     size_t n)
+{
+    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:I, s:o}", "name", u->name, "uid",
+                     (json_int_t)u->uid, "state", user_state_key(u->state), "email",
+                     json_of_text(u->email), "external_ids", external_ids, "created_s",
+                     (json_int_t)u->created_s, "groups", json_of_group_names(groups, n));
+}
+
+json_t *json_of_caller(const struct caller *c)
+{
+    json_t *verbs = json_array();
+
+    for (uint32_t v = 0; v < CALLER_VERB__COUNT; v++) {
+        if (c->verbs & (1u << v))
+            (void)json_array_append_new(verbs, json_string(caller_verb_key((enum caller_verb)v)));
+    }
+    return json_pack("{s:I, s:o, s:o, s:I}", "uid", (json_int_t)c->uid, "groups",
+                     json_of_group_names(c->groups, c->group_count), "verbs", verbs, "created_s",
+                     (json_int_t)c->created_s);
+}
+
+static json_t *u32_array(const uint32_t *v, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(array, json_integer(v[i]));
+    return array;
+}
+
+/* Capability sets as /proc/PID/status writes them. */
+static json_t *cap_set(uint64_t set)
+{
+    return json_sprintf("%016" PRIx64, set);
+}
+
+static json_t *capabilities(const struct wire_receipt *r)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "inheritable", cap_set(r->cap_inh), "permitted",
+                     cap_set(r->cap_prm), "effective", cap_set(r->cap_eff), "bounding",
+                     cap_set(r->cap_bnd), "ambient", cap_set(r->cap_amb));
+}
+
+static bool is_own(const struct wire_receipt *r, enum wire_ns ns)
+{
+    return r->ns_own & (1u << ns);
+}
+
+static json_t *namespaces(const struct wire_receipt *r)
+{
+    static const char *const names[WIRE_NS__COUNT] = {
+        [WIRE_NS_MNT] = "mnt",   [WIRE_NS_PID] = "pid", [WIRE_NS_IPC] = "ipc",
+        [WIRE_NS_UTS] = "uts",   [WIRE_NS_NET] = "net", [WIRE_NS_CGROUP] = "cgroup",
+        [WIRE_NS_USER] = "user",
+    };
+    json_t *all = json_object();
+
+    for (unsigned i = 0; i < WIRE_NS__COUNT; i++)
+        (void)json_object_set_new(all, names[i],
+                                  json_pack("{s:I, s:b}", "inode", (json_int_t)r->ns_inode[i],
+                                            "own", is_own(r, (enum wire_ns)i)));
+    return all;
+}
+
+/* A limit, or null where there is none; JSON integers end at 2^63 - 1. */
+static json_t *limit(uint64_t v, uint64_t none)
+{
+    return v == none || v > INT64_MAX ? json_null() : json_integer((json_int_t)v);
+}
+
+static json_t *cgroup(const struct wire_receipt *r)
+{
+    return json_pack("{s:s, s:s, s:o, s:o}", "mode", json_cgroup_mode(r->cgroup_mode), "leaf",
+                     r->cgroup_leaf, "memory_max", limit(r->cgroup_memory_max, 0), "pids_max",
+                     limit(r->cgroup_pids_max, 0));
+}
+
+static json_t *rlimits(const struct wire_receipt *r)
+{
+    return json_pack("{s:o, s:o, s:o}", "nproc", limit(r->rlimit_nproc, UINT64_MAX), "nofile",
+                     limit(r->rlimit_nofile, UINT64_MAX), "fsize",
+                     limit(r->rlimit_fsize, UINT64_MAX));
+}
+
+json_t *json_of_receipt(const struct wire_receipt *r)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:I}",
+                     "uid", u32_array(r->uid, 4), "gid", u32_array(r->gid, 4), "groups",
+                     u32_array(r->groups, r->group_count), "capabilities", capabilities(r),
+                     "no_new_privs", (json_int_t)r->no_new_privs, "seccomp", (json_int_t)r->seccomp,
+                     "seccomp_filters", (json_int_t)r->seccomp_filters, "namespaces", namespaces(r),
+                     "net", is_own(r, WIRE_NS_NET) ? "none" : "public", "cgroup", cgroup(r),
+                     "rlimits", rlimits(r), "mounts", (json_int_t)r->mount_count, "net_revision",
+                     (json_int_t)r->net_revision, "canary_age_ms", (json_int_t)r->canary_age_ms);
+}
+
+json_t *json_of_outcome(const struct outcome *o, uint64_t out_bytes)
+{
+    const char *signal = outcome_signal_name(o->signal);
+    json_t *end = json_pack("{s:s, s:o, s:s?, s:o}", "status", status_key(o->status), "exit",
+                            o->exit_code < 0 ? json_null() : json_integer(o->exit_code), "signal",
+                            signal, "message", json_of_text(o->message));
+
+    if (end && o->step)
+        (void)json_object_set_new(end, "step", json_string(o->step));
+    if (end)
+        (void)json_object_set_new(
+            end, "usage",
+            json_pack("{s:I, s:I, s:I, s:I}", "wall_ms", (json_int_t)o->usage.wall_ms, "cpu_ms",
+                      (json_int_t)(o->usage.cpu_us / 1000), "rss_peak_kb",
+                      (json_int_t)o->usage.rss_peak_kib, "out_bytes", (json_int_t)out_bytes));
+    return end;
+}
+
+const char *json_cgroup_mode(uint32_t mode)
+{
+    switch ((enum wire_cgroup_mode)mode) {
+    case WIRE_CGROUP_NONE:
+        return "none";
+    case WIRE_CGROUP_V1:
+        return "v1";
+    case WIRE_CGROUP_V2_LITE:
+        return "v2-lite";
+    case WIRE_CGROUP_V2:
+        return "v2";
+    }
+    return "none";
+}
+
+const char *json_canary(uint32_t canary)
+{
+    switch ((enum wire_canary)canary) {
+    case WIRE_CANARY_UNKNOWN:
+        return "unknown";
+    case WIRE_CANARY_HOLDS:
+        return "holds";
+    case WIRE_CANARY_LEAK:
+        return "leak";
+    case WIRE_CANARY_NO_PROBE:
+        return "no_probe";
+    case WIRE_CANARY_NO_TARGET:
+        return "no_target";
+    }
+    return "no_probe";
+}

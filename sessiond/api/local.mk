@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: ISC
+# What can be tested without sockets, registry or sessiond is in a library of its own.
+noinst_LTLIBRARIES += libapi.la
+libapi_la_SOURCES = \
+	%D%/clock.h \
+	%D%/cut.c %D%/cut.h \
+	%D%/error.c %D%/error.h \
+	%D%/event.c %D%/event.h \
+	%D%/json_in.c %D%/json_in.h \
+	%D%/json_out.c %D%/json_out.h \
+	%D%/outcome.c %D%/outcome.h \
+	%D%/run_spec.c %D%/run_spec.h \
+	%D%/status.c %D%/status.h \
+	%D%/text.c %D%/text.h \
+	%D%/user_input.c %D%/user_input.h
+libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
+libapi_la_LIBADD = libregistry.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
+
+sbin_PROGRAMS += sessiond-api
+sessiond_api_SOURCES = \
+	%D%/app.h \
+	%D%/audit.c %D%/audit.h \
+	%D%/callers.c \
+	%D%/core.c %D%/core.h \
+	%D%/groups.c \
+	%D%/handlers.h \
+	%D%/hangup.c %D%/hangup.h \
+	%D%/health.c %D%/health.h \
+	%D%/hostcheck.c %D%/hostcheck.h \
+	%D%/http.c %D%/http.h \
+	%D%/lock.c %D%/lock.h \
+	%D%/main.c \
+	%D%/route.c %D%/route.h \
+	%D%/run.c %D%/run.h \
+	%D%/runs.c \
+	%D%/users.c
+sessiond_api_CFLAGS = $(pie_cflags) $(MHD_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
+sessiond_api_LDFLAGS = $(pie_ldflags)
+sessiond_api_LDADD = libapi.la libsessiond_shared.la $(MHD_LIBS)
+
+EXTRA_DIST += %D%/openapi.yaml

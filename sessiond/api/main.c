@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * main.c - sessiond-api: the HTTP API and the owner of the registry, without any privilege.
+ *
+ * It is started as the user atelier with two listening sockets, and has nothing to give up. It
+ * refuses to be root: a hole in it must be worth no more than the rights of that user.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+
+#include "sessiond/api/app.h"
+#include "sessiond/api/audit.h"
+#include "sessiond/api/core.h"
+#include "sessiond/api/health.h"
+#include "sessiond/api/http.h"
+#include "sessiond/api/lock.h"
+#include "sessiond/api/run.h"
+#include "sessiond/shared/listen_fds.h"
+#include "sessiond/shared/log.h"
+
+#include "common/banned.h"
+
+/* Runs are given this long to end and to be audited when we are told to end. */
+#define STOP_S 2
+/* Two doors of 512 connections and their duplicates, 256 runs with four pipe ends. */
+#define NOFILE_WANTED 8192u
+
+struct options {
+    const char *core_path;
+    const char *state_dir;
+};
+
+const char *argp_program_version = PACKAGE_STRING;
+
+static const struct argp_option option_table[] = {
+    {"core", 'c', "PATH", 0, "Socket of sessiond [" ATELIER_RUN_DIR "/core.sock]", 0},
+    {"state", 's', "DIR", 0, "Directory of registry/ and nss/ [" ATELIER_STATE_DIR "]", 0},
+    {0},
+};
+
+static error_t option_parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case 'c':
+        o->core_path = arg;
+        return 0;
+    case 's':
+        o->state_dir = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument: %s", arg);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = option_table,
+    .parser = option_parse,
+    .doc = "HTTP API of atelier. Takes the listening sockets api and admin by LISTEN_FDS.",
+};
+
+/* --- what sessiond says --- */
+
+static void core_down(void *arg)
+{
+    struct app *app = arg;
+
+    run_table_down(app->runs);
+    lock_queue_down(app->locks);
+    health_down(app->health);
+}
+
+/* The last `end` still has to reach its client. */
+static void check_stopped(const struct app *app)
+{
+    static const struct timeval soon = {.tv_usec = 50000};
+
+    if (app->is_stopping && run_table_count(app->runs) == 0)
+        (void)event_base_loopexit(app->base, &soon);
+}
+
+static int core_run_started(void *arg, const struct wire_run_started *m)
+{
+    const struct app *app = arg;
+
+    return run_table_started(app->runs, m);
+}
+
+static int core_run_failed(void *arg, const struct wire_run_failed *m)
+{
+    const struct app *app = arg;
+    int r = run_table_failed(app->runs, m);
+
+    check_stopped(app);
+    return r;
+}
+
+static int core_run_ended(void *arg, const struct wire_run_ended *m)
+{
+    const struct app *app = arg;
+    int r = run_table_ended(app->runs, m);
+
+    check_stopped(app);
+    return r;
+}
+
+static void core_lock(void *arg, enum wire_type type)
+{
+    const struct app *app = arg;
+
+    lock_queue_event(app->locks, type);
+}
+
+static void core_status(void *arg, const struct wire_status *m)
+{
+    const struct app *app = arg;
+
+    health_status(app->health, m);
+}
+
+static const struct core_events core_events = {
+    .down = core_down,
+    .run_started = core_run_started,
+    .run_failed = core_run_failed,
+    .run_ended = core_run_ended,
+    .lock = core_lock,
+    .status = core_status,
+};
+
+/* --- start and end --- */
+
+static void on_signal(evutil_socket_t number, short what, void *arg)
+{
+    static const struct timeval limit = {.tv_sec = STOP_S};
+    struct app *app = arg;
+
+    (void)what;
+    log_info("told to end signal=%d runs=%u", (int)number, run_table_count(app->runs));
+    app->is_stopping = true;
+    for (int i = 0; i < DOOR__COUNT; i++)
+        door_quiesce(app->doors[i]);
+    run_table_stop(app->runs);
+    (void)event_base_loopexit(app->base, &limit);
+    check_stopped(app);
+}
+
+/* What the process gives up for good, and the limits it wants. */
+static int harden(void)
+{
+    struct rlimit files;
+
+    (void)umask(077);
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -errno;
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return -errno;
+    if (files.rlim_cur < NOFILE_WANTED) {
+        files.rlim_cur = files.rlim_max < NOFILE_WANTED ? files.rlim_max : NOFILE_WANTED;
+        if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+            return -errno;
+    }
+    /* Large buffers (rings, bodies) go back to the kernel when they are freed (mallopt(3)). */
+    (void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    return sodium_init() < 0 ? -EIO : 0;
+}
+
+/* The pipes' order on the loop does not matter: everything is on one thread. */
+static int app_open(struct app *app, const struct options *o)
+{
+    struct listen_fd sockets[] = {
+        {.name = "api", .type = SOCK_STREAM},
+        {.name = "admin", .type = SOCK_STREAM},
+    };
+    const char *about = "LISTEN_FDS";
+    int r = listen_fds_take(sockets, DOOR__COUNT, &about);
+
+    if (r == 0) {
+        about = o->state_dir;
+        r = registry_open(o->state_dir, &app->reg);
+        if (r < 0)
+            log_error("the registry could not be opened: %s", registry_error(NULL));
+    }
+    if (r == 0) {
+        about = "event loop";
+        app->base = event_base_new();
+        r = app->base ? 0 : -ENOMEM;
+    }
+    if (r == 0)
+        r = audit_new(app, &app->audit);
+    if (r == 0)
+        r = run_table_new(app, &app->runs);
+    if (r == 0)
+        r = lock_queue_new(app, &app->locks);
+    if (r == 0)
+        r = health_new(app, &app->health);
+    if (r == 0) {
+        about = o->core_path;
+        r = core_new(app->base, o->core_path, &core_events, app, &app->core);
+    }
+    for (int i = 0; r == 0 && i < DOOR__COUNT; i++) {
+        about = sockets[i].name;
+        r = door_open(app, (enum door_kind)i, sockets[i].fd, &app->doors[i]);
+    }
+    if (r < 0)
+        log_error("could not start: %s: %s", about, strerrordesc_np(-r));
+    return r;
+}
+
+/* Nobody may wait for sessiond any more when the doors close, and nobody ask when it is gone. */
+static void app_close(struct app *app)
+{
+    app->is_stopping = true;
+    if (app->core) {
+        core_down(app);
+        core_free(app->core);
+    }
+    for (int i = 0; i < DOOR__COUNT; i++)
+        door_close(app->doors[i]);
+    health_free(app->health);
+    lock_queue_free(app->locks);
+    run_table_free(app->runs);
+    audit_free(app->audit);
+    if (app->reg)
+        registry_close(app->reg);
+    if (app->base)
+        event_base_free(app->base);
+}
+
+static int app_serve(struct app *app)
+{
+    struct event *term = evsignal_new(app->base, SIGTERM, on_signal, app);
+    struct event *interrupt = evsignal_new(app->base, SIGINT, on_signal, app);
+    int r = -ENOMEM;
+
+    if (term && interrupt && evsignal_add(term, NULL) == 0 && evsignal_add(interrupt, NULL) == 0) {
+        log_info("ready version=%s", PACKAGE_VERSION);
+        notify_send("READY=1");
+        r = event_base_dispatch(app->base) < 0 ? -EIO : 0;
+        notify_send("STOPPING=1");
+    }
+    if (term)
+        event_free(term);
+    if (interrupt)
+        event_free(interrupt);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {
+        .core_path = ATELIER_RUN_DIR "/core.sock",
+        .state_dir = ATELIER_STATE_DIR,
+    };
+    struct app app = {0};
+    int r;
+
+    log_init("sessiond-api");
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return EX_USAGE;
+    if (getuid() == 0 || geteuid() == 0) {
+        log_error("refusing to run as root: start it as the user that owns the registry");
+        return EX_NOPERM;
+    }
+    r = harden();
+    if (r < 0) {
+        log_error("could not start: %s", strerrordesc_np(-r));
+        return EX_OSERR;
+    }
+    r = app_open(&app, &options);
+    if (r == 0)
+        r = app_serve(&app);
+    app_close(&app);
+    return r == 0 ? EXIT_SUCCESS : EX_UNAVAILABLE;
+}

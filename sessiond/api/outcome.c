@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+/* outcome.c - what sessiond says of the end of a run, in the words of the API. */
+#include "sessiond/api/outcome.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/banned.h"
+
+struct step_text {
+    const char *key;
+    const char *text;
+};
+
+static const struct step_text step_texts[WIRE_STEP__COUNT] = {
+#define STEP_TEXT(id, step_key, step_what) [WIRE_STEP_##id] = {step_key, step_what},
+    WIRE_STEPS(STEP_TEXT)
+#undef STEP_TEXT
+};
+
+bool outcome_end_is_known(uint32_t end)
+{
+    return end < WIRE_END__COUNT;
+}
+
+bool outcome_step_is_known(uint32_t step)
+{
+    return step < WIRE_STEP__COUNT;
+}
+
+static const char *error_text(uint32_t error)
+{
+    const char *text = strerrordesc_np((int)error);
+
+    return text ? text : "Unknown error";
+}
+
+const char *outcome_signal_name(int signal)
+{
+    static char rt[24];
+    const char *name = sigabbrev_np(signal);
+
+    if (signal <= 0)
+        return NULL;
+    if (name)
+        return name;
+    if (signal >= SIGRTMIN)
+        (void)snprintf(rt, sizeof(rt), "RTMIN+%d", signal - SIGRTMIN);
+    else
+        (void)snprintf(rt, sizeof(rt), "%d", signal);
+    return rt;
+}
+
+static void set_no_exec(struct outcome *o, uint32_t error, const char *program)
+{
+    o->status = STATUS_EXIT;
+    o->exit_code = error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    (void)snprintf(o->message, sizeof(o->message), "%.200s: %s", program, error_text(error));
+}
+
+/* A flood is one whether or not the program ended by itself before the signal came. */
+static bool set_flood(struct outcome *o, enum kill_reason asked)
+{
+    if (asked != KILL_FLOOD)
+        return false;
+    o->status = STATUS_OUTPUT_FLOOD;
+    (void)snprintf(o->message, sizeof(o->message), "The run wrote more than it may in total.");
+    return true;
+}
+
+static void set_end(struct outcome *o, const struct wire_run_ended *m, const char *program)
+{
+    switch ((enum wire_end)m->end) {
+    case WIRE_END_EXIT:
+        o->status = m->value == 0 ? STATUS_OK : STATUS_EXIT;
+        o->exit_code = (int32_t)(m->value & 0xff); /* wait(2): eight bits */
+        return;
+    case WIRE_END_SIGNAL:
+        o->status = STATUS_SIGNAL;
+        o->signal = (int32_t)(m->value & 0x7f); /* wait(2): seven bits */
+        return;
+    case WIRE_END_TIMEOUT:
+        o->status = STATUS_TIMEOUT_WALL;
+        return;
+    case WIRE_END_KILLED:
+        o->status = STATUS_CANCELLED;
+        return;
+    case WIRE_END_NO_EXEC:
+        set_no_exec(o, m->value, program);
+        return;
+    case WIRE_END_LOST:
+        o->status = STATUS_SIGNAL;
+        o->signal = SIGKILL;
+        return;
+    case WIRE_END_UNSAFE:
+        (void)snprintf(o->message, sizeof(o->message),
+                       "The network rules stopped to hold: sessiond ended the run.");
+        return;
+    case WIRE_END__COUNT:
+        return;
+    }
+}
+
+struct outcome outcome_of_end(const struct wire_run_ended *m, enum kill_reason asked,
+                              const char *program)
+{
+    struct outcome o = {.status = STATUS_INTERNAL, .exit_code = -1};
+
+    o.usage.wall_ms = m->wall_us / 1000;
+    o.usage.cpu_us = m->cpu_user_us + m->cpu_sys_us;
+    o.usage.rss_peak_kib = m->rss_peak_kib;
+    if (!set_flood(&o, asked))
+        set_end(&o, m, program);
+    return o;
+}
+
+struct outcome outcome_of_failure(const struct wire_run_failed *m)
+{
+    struct outcome o = {.status = STATUS_SETUP_FAILED, .exit_code = -1};
+    const struct step_text *step = &step_texts[m->step];
+    char about[WIRE_PATH_SIZE + 4] = "", why[160] = "";
+
+    if (m->what[0])
+        (void)snprintf(about, sizeof(about), ": %.*s", (int)sizeof(m->what) - 1, m->what);
+    if (m->error)
+        (void)snprintf(why, sizeof(why), ": %s", error_text(m->error));
+    (void)snprintf(o.message, sizeof(o.message), "Could not %s%s%s.", step->text, about, why);
+    if (m->step == WIRE_STEP_BUSY)
+        o.status = STATUS_BUSY;
+    else
+        o.step = step->key;
+    return o;
+}
+
+struct outcome outcome_of_loss(void)
+{
+    struct outcome o = {.status = STATUS_INTERNAL, .exit_code = -1};
+
+    (void)snprintf(o.message, sizeof(o.message), "sessiond is gone.");
+    return o;
+}
+
+struct outcome outcome_of_busy(const char *message)
+{
+    struct outcome o = {.status = STATUS_BUSY, .exit_code = -1};
+
+    (void)snprintf(o.message, sizeof(o.message), "%s", message);
+    return o;
+}

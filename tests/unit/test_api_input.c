@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+/* test_api_input.c - bodies of requests: every error names its field. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sessiond/api/json_in.h"
+#include "sessiond/api/run_spec.h"
+#include "sessiond/api/user_input.h"
+
+#include "common/banned.h"
+
+/* A body, and the code and field of its error; http 0: it is good. */
+struct body_case {
+    const char *body;
+    unsigned http;
+    const char *field;
+};
+
+typedef int (*parse_fn)(const json_t *body, struct error *e);
+
+static int parse_run(const json_t *body, struct error *e)
+{
+    struct run_spec spec;
+
+    return run_spec_parse(body, &spec, e);
+}
+
+static int parse_user(const json_t *body, struct error *e)
+{
+    struct user_input input;
+
+    return user_input_parse(body, &input, e);
+}
+
+static int parse_group(const json_t *body, struct error *e)
+{
+    const char *name;
+
+    return group_input_parse(body, &name, e);
+}
+
+static int parse_caller(const json_t *body, struct error *e)
+{
+    uint32_t uid, verbs;
+    const json_t *groups;
+
+    return caller_input_parse(body, &uid, &verbs, &groups, e);
+}
+
+static void check_case(parse_fn parse, const struct body_case *c)
+{
+    struct error e = {0};
+    json_t *body = NULL;
+    int r = json_in_parse(c->body, strlen(c->body), &body, &e);
+
+    if (r == 0)
+        r = parse(body, &e);
+    if ((r < 0) != (c->http != 0) || e.http != c->http || strcmp(e.field, c->field) != 0)
+        fail_msg("%s: %u \"%s\" (%s)", c->body, e.http, e.field, e.message);
+    if (r < 0) {
+        assert_true(strlen(e.message) > 5);
+        assert_int_equal(e.message[strlen(e.message) - 1], '.');
+    }
+    json_decref(body);
+}
+
+static void check_cases(parse_fn parse, const struct body_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        check_case(parse, &cases[i]);
+}
+
+#define CHECK(parse, cases) check_cases(parse, cases, sizeof(cases) / sizeof((cases)[0]))
+
+/* The rest of a good body around one key. */
+#define RUN(rest)  "{\"user\":\"alice\",\"argv\":[\"/bin/true\"]," rest "}"
+#define CODE(rest) "{\"user\":\"alice\",\"lang\":\"sh\",\"code\":\"true\"," rest "}"
+
+static void every_key_of_a_run_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"user\":\"alice\",\"argv\":[\"/bin/true\"]}", 0, ""},
+        {"{\"user\":10001,\"lang\":\"python3\",\"code\":\"\"}", 0, ""},
+        {CODE("\"argv\":[\"a\",\"b\"]"), 0, ""},
+        {CODE("\"argv\":[]"), 0, ""},
+        {RUN("\"net\":\"public\""), 0, ""},
+        {RUN("\"net\":\"none\""), 0, ""},
+        {RUN("\"stdin\":\"\""), 0, ""},
+        {RUN("\"limits\":{}"), 0, ""},
+        {RUN("\"limits\":{\"wall_ms\":1,\"out_kb\":1}"), 0, ""},
+        {RUN("\"limits\":{\"wall_ms\":600000,\"out_kb\":16384}"), 0, ""},
+        {RUN("\"env\":{\"_a1\":\"x\",\"LANG\":\"C\",\"TERM\":\"\"}"), 0, ""},
+        {"{\"argv\":[\"/bin/true\"]}", 400, "user"},
+        {"{\"user\":null,\"argv\":[\"/bin/true\"]}", 400, "user"},
+        {"{\"user\":1.5,\"argv\":[\"/bin/true\"]}", 400, "user"},
+        {"{\"user\":[],\"argv\":[\"/bin/true\"]}", 400, "user"},
+        {"{\"user\":\"Alice\",\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":\"\",\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":0,\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":9999,\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":59900,\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":-1,\"argv\":[\"/bin/true\"]}", 404, "user"},
+        {"{\"user\":\"alice\"}", 400, "argv"},
+        {"{\"user\":\"alice\",\"argv\":[]}", 400, "argv"},
+        {"{\"user\":\"alice\",\"argv\":\"/bin/true\"}", 400, "argv"},
+        {"{\"user\":\"alice\",\"argv\":[\"true\"]}", 400, "argv[0]"},
+        {"{\"user\":\"alice\",\"argv\":[\"\"]}", 400, "argv[0]"},
+        {"{\"user\":\"alice\",\"argv\":[\"/bin/echo\",1]}", 400, "argv[1]"},
+        {"{\"user\":\"alice\",\"lang\":\"sh\"}", 400, "code"},
+        {"{\"user\":\"alice\",\"lang\":\"sh\",\"code\":1}", 400, "code"},
+        {"{\"user\":\"alice\",\"code\":\"x\"}", 400, "lang"},
+        {"{\"user\":\"alice\",\"lang\":\"perl\",\"code\":\"x\"}", 400, "lang"},
+        {"{\"user\":\"alice\",\"lang\":1,\"code\":\"x\"}", 400, "lang"},
+        {"{\"user\":\"alice\",\"lang\":\"\",\"code\":\"x\"}", 400, "lang"},
+        {RUN("\"code\":\"x\""), 400, "lang"},
+        {RUN("\"stdin\":1"), 400, "stdin"},
+        {RUN("\"net\":\"private\""), 400, "net"},
+        {RUN("\"net\":true"), 400, "net"},
+        {RUN("\"env\":[]"), 400, "env"},
+        {RUN("\"env\":{\"A\":1}"), 400, "env.A"},
+        {RUN("\"env\":{\"\":\"x\"}"), 400, "env."},
+        {RUN("\"env\":{\"1A\":\"x\"}"), 400, "env.1A"},
+        {RUN("\"env\":{\"A=B\":\"x\"}"), 400, "env.A=B"},
+        {RUN("\"env\":{\"A-B\":\"x\"}"), 400, "env.A-B"},
+        {RUN("\"env\":{\"\xc3\xa9\":\"x\"}"), 400, "env.??"},
+        {RUN("\"env\":{\"HOME\":\"/\"}"), 400, "env.HOME"},
+        {RUN("\"env\":{\"USER\":\"x\"}"), 400, "env.USER"},
+        {RUN("\"env\":{\"LOGNAME\":\"x\"}"), 400, "env.LOGNAME"},
+        {RUN("\"env\":{\"PATH\":\"x\"}"), 400, "env.PATH"},
+        {RUN("\"env\":{\"SHELL\":\"x\"}"), 400, "env.SHELL"},
+        {RUN("\"limits\":1"), 400, "limits"},
+        {RUN("\"limits\":{\"wall\":1}"), 400, "limits.wall"},
+        {RUN("\"limits\":{\"wall_ms\":0}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":600001}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":-1}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":4294967297}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":\"1\"}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":1.0}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"out_kb\":0}"), 400, "limits.out_kb"},
+        {RUN("\"limits\":{\"out_kb\":16385}"), 400, "limits.out_kb"},
+        {RUN("\"limits\":{\"out_kb\":null}"), 400, "limits.out_kb"},
+        {RUN("\"wall_ms\":1"), 400, "wall_ms"},
+        {RUN("\"uid\":0"), 400, "uid"},
+    };
+
+    (void)state;
+    CHECK(parse_run, cases);
+}
+
+static void every_key_of_a_user_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"email\":\"a@b\"}", 0, ""},
+        {"{\"external_id\":\"x\"}", 0, ""},
+        {"{\"name\":\"alice\",\"group\":\"course\"}", 0, ""},
+        {"{}", 400, ""},
+        {"{\"group\":\"course\"}", 400, ""},
+        {"{\"email\":1}", 400, "email"},
+        {"{\"email\":\"\"}", 400, "email"},
+        {"{\"email\":null}", 400, "email"},
+        {"{\"external_id\":[]}", 400, "external_id"},
+        {"{\"external_id\":\"\"}", 400, "external_id"},
+        {"{\"name\":{}}", 400, "name"},
+        {"{\"name\":\"\"}", 400, "name"},
+        {"{\"name\":\"a23456789012345678901234567890123\"}", 400, "name"},
+        {"{\"name\":\"alice\",\"group\":7}", 400, "group"},
+        {"{\"name\":\"alice\",\"group\":\"\"}", 400, "group"},
+        {"{\"name\":\"alice\",\"uid\":10001}", 400, "uid"},
+        {"{\"mail\":\"a@b\"}", 400, "mail"},
+    };
+
+    (void)state;
+    CHECK(parse_user, cases);
+}
+
+static void spec_of_a_user_has_the_caller_that_vouches(void **state)
+{
+    const struct user_input in = {.external_id = "42", .group = "atelier-users"};
+    struct user_spec spec = user_input_spec(&in, 990);
+
+    (void)state;
+    assert_int_equal(spec.owner_uid, 990);
+    assert_string_equal(spec.external_id, "42");
+    assert_null(spec.email);
+    assert_null(spec.name);
+    assert_null(spec.group); /* everybody is in that one */
+    assert_int_equal(user_input_spec(&in, 0).owner_uid, 0);
+}
+
+static void every_key_of_a_group_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"name\":\"course\"}", 0, ""},
+        {"{}", 400, "name"},
+        {"{\"name\":1}", 400, "name"},
+        {"{\"name\":\"\"}", 400, "name"},
+        {"{\"name\":\"a\",\"gid\":1}", 400, "gid"},
+    };
+
+    (void)state;
+    CHECK(parse_group, cases);
+}
+
+static void every_key_of_a_caller_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[\"runs\",\"users\",\"net-public\"]}", 0, ""},
+        {"{\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
+        {"{\"uid\":0,\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
+        {"{\"uid\":4294967295,\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
+        {"{\"uid\":\"33\",\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
+        {"{\"uid\":33,\"verbs\":[\"runs\"]}", 400, "groups"},
+        {"{\"uid\":33,\"groups\":[],\"verbs\":[\"runs\"]}", 400, "groups"},
+        {"{\"uid\":33,\"groups\":\"a\",\"verbs\":[\"runs\"]}", 400, "groups"},
+        {"{\"uid\":33,\"groups\":[1],\"verbs\":[\"runs\"]}", 400, "groups[0]"},
+        {"{\"uid\":33,\"groups\":[\"a\"]}", 400, "verbs"},
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[]}", 400, "verbs"},
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[\"root\"]}", 400, "verbs"},
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[7]}", 400, "verbs[0]"},
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[\"runs\"],\"gid\":1}", 400, "gid"},
+    };
+
+    (void)state;
+    CHECK(parse_caller, cases);
+}
+
+static void what_is_not_one_json_object_is_refused(void **state)
+{
+    static const struct body_case cases[] = {
+        {"", 400, ""},
+        {"{", 400, ""},
+        {"[]", 400, ""},
+        {"\"x\"", 400, ""},
+        {"{} x", 400, ""},
+        {"{\"name\":\"a\",\"name\":\"b\"}", 400, ""},
+        {"{\"name\":\"a\\u0000\"}", 400, ""},
+        {"{\"name\":\"\xff\"}", 400, ""},
+        {"{\"name\":\"\\ud800\"}", 400, ""},
+        {"{\"uid\":99999999999999999999}", 400, ""},
+    };
+
+    (void)state;
+    CHECK(parse_group, cases);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    char deep[8192];
+    struct error e = {0};
+    json_t *body = NULL;
+
+    (void)state;
+    memset(deep, '[', sizeof(deep));
+    assert_int_not_equal(json_in_parse(deep, sizeof(deep), &body, &e), 0);
+    assert_int_equal(e.http, 400);
+    assert_non_null(strstr(e.message, "nested too deeply"));
+    assert_null(body);
+}
+
+static void command_of_a_preset_and_of_argv(void **state)
+{
+    static const struct {
+        const char *lang, *first, *last, *code_name;
+    } presets[] = {
+        {"python3", "/usr/bin/python3", ATELIER_HOMES_DIR "/alice/main.py", "main.py"},
+        {"bash", "/bin/bash", ATELIER_HOMES_DIR "/alice/main.bash", "main.bash"},
+        {"sh", "/bin/sh", ATELIER_HOMES_DIR "/alice/main.sh", "main.sh"},
+        {"node", "/usr/bin/node", ATELIER_HOMES_DIR "/alice/main.js", "main.js"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
+        json_t *body = json_pack("{s:s, s:s, s:s, s:[s]}", "user", "alice", "lang", presets[i].lang,
+                                 "code", "x", "argv", "more");
+        struct run_command c;
+        struct run_spec spec;
+        struct error e;
+        size_t n = 0;
+
+        assert_int_equal(run_spec_parse(body, &spec, &e), 0);
+        assert_int_equal(run_command_make(&spec, "alice", &c), 0);
+        while (c.argv[n])
+            n++;
+        assert_string_equal(c.argv[0], presets[i].first);
+        assert_string_equal(c.argv[n - 2], presets[i].last);
+        assert_string_equal(c.argv[n - 1], "more");
+        assert_string_equal(c.code_name, presets[i].code_name);
+        assert_int_equal(spec.wall_ms, RUN_WALL_MS_DEFAULT);
+        assert_int_equal(spec.out_kb, RUN_OUT_KB_DEFAULT);
+        assert_false(spec.net_public);
+        run_command_done(&c);
+        json_decref(body);
+    }
+}
+
+static unsigned count_prefix(char *const *v, const char *prefix)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; v[i]; i++)
+        n += strncmp(v[i], prefix, strlen(prefix)) == 0;
+    return n;
+}
+
+static void environment_is_built_from_nothing_and_has_no_name_twice(void **state)
+{
+    static const char text[] = RUN("\"env\":{\"LANG\":\"de_DE\",\"X\":\"1\"}");
+    struct run_command c;
+    struct run_spec spec;
+    struct error e;
+    json_t *body;
+
+    (void)state;
+    assert_int_equal(json_in_parse(text, sizeof(text) - 1, &body, &e), 0);
+    assert_int_equal(run_spec_parse(body, &spec, &e), 0);
+    assert_int_equal(run_command_make(&spec, "alice", &c), 0);
+    assert_null(c.code_name);
+    assert_int_equal(count_prefix(c.envp, ""), 7);
+    assert_int_equal(count_prefix(c.envp, "HOME=" ATELIER_HOMES_DIR "/alice"), 1);
+    assert_int_equal(count_prefix(c.envp, "USER=alice"), 1);
+    assert_int_equal(count_prefix(c.envp, "LOGNAME=alice"), 1);
+    assert_int_equal(count_prefix(c.envp, "PATH=/usr/local/bin:/usr/bin:/bin"), 1);
+    assert_int_equal(count_prefix(c.envp, "LANG="), 1);
+    assert_int_equal(count_prefix(c.envp, "LANG=de_DE"), 1);
+    assert_int_equal(count_prefix(c.envp, "TERM=dumb"), 1);
+    assert_int_equal(count_prefix(c.envp, "X=1"), 1);
+    run_command_done(&c);
+    json_decref(body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_of_a_run_is_checked_and_named),
+        cmocka_unit_test(every_key_of_a_user_is_checked_and_named),
+        cmocka_unit_test(spec_of_a_user_has_the_caller_that_vouches),
+        cmocka_unit_test(every_key_of_a_group_is_checked_and_named),
+        cmocka_unit_test(every_key_of_a_caller_is_checked_and_named),
+        cmocka_unit_test(what_is_not_one_json_object_is_refused),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(command_of_a_preset_and_of_argv),
+        cmocka_unit_test(environment_is_built_from_nothing_and_has_no_name_twice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC */
+/* test_api_outcome.c - every end and every failed step in the words of the API. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+
+#include "sessiond/api/json_out.h"
+#include "sessiond/api/outcome.h"
+
+#include "common/banned.h"
+
+struct end_case {
+    enum wire_end end;
+    uint32_t value;
+    enum kill_reason asked;
+    const char *status;
+    int exit_code;
+    const char *signal;
+    const char *message;
+};
+
+static const char *text_at(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static void check_end(const struct end_case *c)
+{
+    struct wire_run_ended m = {.end = c->end,
+                               .value = c->value,
+                               .wall_us = 1999,
+                               .cpu_user_us = 2000,
+                               .cpu_sys_us = 1500,
+                               .rss_peak_kib = 7};
+    struct outcome o = outcome_of_end(&m, c->asked, "/usr/bin/x");
+    json_t *end = json_of_outcome(&o, 42), *usage;
+
+    assert_non_null(end);
+    assert_string_equal(text_at(end, "status"), c->status);
+    if (c->exit_code < 0)
+        assert_true(json_is_null(json_object_get(end, "exit")));
+    else
+        assert_int_equal(json_integer_value(json_object_get(end, "exit")), c->exit_code);
+    if (c->signal)
+        assert_string_equal(text_at(end, "signal"), c->signal);
+    else
+        assert_true(json_is_null(json_object_get(end, "signal")));
+    if (c->message)
+        assert_string_equal(text_at(end, "message"), c->message);
+    assert_null(json_object_get(end, "step"));
+    usage = json_object_get(end, "usage");
+    assert_int_equal(json_integer_value(json_object_get(usage, "wall_ms")), 1);
+    assert_int_equal(json_integer_value(json_object_get(usage, "cpu_ms")), 3);
+    assert_int_equal(json_integer_value(json_object_get(usage, "rss_peak_kb")), 7);
+    assert_int_equal(json_integer_value(json_object_get(usage, "out_bytes")), 42);
+    json_decref(end);
+}
+
+static void every_end_has_its_status(void **state)
+{
+    static const struct end_case cases[] = {
+        {WIRE_END_EXIT, 0, KILL_NOT_ASKED, "ok", 0, NULL, NULL},
+        {WIRE_END_EXIT, 1, KILL_NOT_ASKED, "exit", 1, NULL, NULL},
+        {WIRE_END_EXIT, 255, KILL_NOT_ASKED, "exit", 255, NULL, NULL},
+        {WIRE_END_EXIT, 0, KILL_CLIENT_GONE, "ok", 0, NULL, NULL},
+        {WIRE_END_SIGNAL, SIGSEGV, KILL_NOT_ASKED, "signal", -1, "SEGV", NULL},
+        {WIRE_END_SIGNAL, 34, KILL_NOT_ASKED, "signal", -1, "RTMIN+0", NULL},
+        {WIRE_END_TIMEOUT, 0, KILL_NOT_ASKED, "timeout_wall", -1, NULL, NULL},
+        {WIRE_END_KILLED, 0, KILL_CLIENT_GONE, "cancelled", -1, NULL, NULL},
+        {WIRE_END_KILLED, 0, KILL_STOPPING, "cancelled", -1, NULL, NULL},
+        {WIRE_END_KILLED, 0, KILL_FLOOD, "output_flood", -1, NULL, NULL},
+        {WIRE_END_EXIT, 0, KILL_FLOOD, "output_flood", -1, NULL, NULL},
+        {WIRE_END_NO_EXEC, ENOENT, KILL_NOT_ASKED, "exit", 127, NULL,
+         "/usr/bin/x: No such file or directory"},
+        {WIRE_END_NO_EXEC, ENOTDIR, KILL_NOT_ASKED, "exit", 127, NULL,
+         "/usr/bin/x: Not a directory"},
+        {WIRE_END_NO_EXEC, EACCES, KILL_NOT_ASKED, "exit", 126, NULL,
+         "/usr/bin/x: Permission denied"},
+        {WIRE_END_NO_EXEC, 99999, KILL_NOT_ASKED, "exit", 126, NULL, "/usr/bin/x: Unknown error"},
+        {WIRE_END_LOST, 0, KILL_NOT_ASKED, "signal", -1, "KILL", NULL},
+        {WIRE_END_UNSAFE, 0, KILL_NOT_ASKED, "internal", -1, NULL,
+         "The network rules stopped to hold: sessiond ended the run."},
+    };
+    bool seen[WIRE_END__COUNT] = {false};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        check_end(&cases[i]);
+        seen[cases[i].end] = true;
+    }
+    for (uint32_t end = 0; outcome_end_is_known(end); end++)
+        assert_true(seen[end]);
+    assert_false(outcome_end_is_known(WIRE_END__COUNT));
+}
+
+static void every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy(void **state)
+{
+    static const char *const keys[] = {
+#define KEY(id, key, text) key,
+        WIRE_STEPS(KEY)
+#undef KEY
+    };
+    static const char *const texts[] = {
+#define TEXT(id, key, text) text,
+        WIRE_STEPS(TEXT)
+#undef TEXT
+    };
+
+    (void)state;
+    for (uint32_t step = 0; step < WIRE_STEP__COUNT; step++) {
+        struct wire_run_failed m = {.step = step, .error = EPERM, .what = "/some/path"};
+        struct outcome o = outcome_of_failure(&m);
+        json_t *end = json_of_outcome(&o, 0);
+
+        assert_true(outcome_step_is_known(step));
+        assert_non_null(strstr(o.message, texts[step]));
+        assert_non_null(strstr(o.message, "/some/path: Operation not permitted."));
+        if (step == WIRE_STEP_BUSY) {
+            assert_string_equal(text_at(end, "status"), "busy");
+            assert_null(json_object_get(end, "step"));
+        } else {
+            assert_string_equal(text_at(end, "status"), "setup_failed");
+            assert_string_equal(text_at(end, "step"), keys[step]);
+        }
+        json_decref(end);
+    }
+    assert_false(outcome_step_is_known(WIRE_STEP__COUNT));
+}
+
+static void loss_of_sessiond_is_internal(void **state)
+{
+    struct outcome o = outcome_of_loss();
+
+    (void)state;
+    assert_int_equal(o.status, STATUS_INTERNAL);
+    assert_int_equal(o.exit_code, -1);
+    assert_string_equal(o.message, "sessiond is gone.");
+}
+
+static void receipt_says_net_from_the_namespace_and_null_for_no_limit(void **state)
+{
+    struct wire_receipt r = {.group_count = 2,
+                             .groups = {10000, 10005},
+                             .seccomp = 2,
+                             .cap_bnd = 0xff,
+                             .rlimit_nproc = 64,
+                             .rlimit_nofile = UINT64_MAX};
+    json_t *j;
+
+    (void)state;
+    r.ns_own = 1u << WIRE_NS_NET;
+    j = json_of_receipt(&r);
+    assert_non_null(j);
+    assert_string_equal(text_at(j, "net"), "none");
+    assert_int_equal(json_array_size(json_object_get(j, "groups")), 2);
+    assert_string_equal(text_at(json_object_get(j, "capabilities"), "bounding"),
+                        "00000000000000ff");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "rlimits"), "nproc")),
+                     64);
+    assert_true(json_is_null(json_object_get(json_object_get(j, "rlimits"), "nofile")));
+    assert_true(json_is_null(json_object_get(json_object_get(j, "cgroup"), "memory_max")));
+    json_decref(j);
+    r.ns_own = 0;
+    j = json_of_receipt(&r);
+    assert_string_equal(text_at(j, "net"), "public");
+    json_decref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_end_has_its_status),
+        cmocka_unit_test(every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy),
+        cmocka_unit_test(loss_of_sessiond_is_internal),
+        cmocka_unit_test(receipt_says_net_from_the_namespace_and_null_for_no_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
