@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: ISC
+dist_man_MANS += \
+	%D%/atelier.1 \
+	%D%/atelier-api.7 \
+	%D%/nss_atelier.8 \
+	%D%/sessiond.8 \
+	%D%/sessiond-api.8

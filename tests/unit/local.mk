@@ -115,3 +115,25 @@ test_api_text_SOURCES = %D%/test_api_text.c
 test_api_text_CPPFLAGS = $(api_test_cppflags)
 test_api_text_LDADD = $(api_test_libs)
 
+# --- ctl
+ctl_tests = \
+	%D%/test_ctl_args \
+	%D%/test_ctl_client \
+	%D%/test_ctl_event \
+	%D%/test_ctl_exit \
+	%D%/test_ctl_say
+check_PROGRAMS += $(ctl_tests)
+TESTS += $(ctl_tests)
+ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+%C%_test_ctl_args_SOURCES = %D%/test_ctl_args.c
+%C%_test_ctl_args_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_client_SOURCES = %D%/test_ctl_client.c
+%C%_test_ctl_client_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_event_SOURCES = %D%/test_ctl_event.c
+%C%_test_ctl_event_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_exit_SOURCES = %D%/test_ctl_exit.c
+%C%_test_ctl_exit_CPPFLAGS = $(AM_CPPFLAGS) -DMANUAL='"$(srcdir)/man/atelier.1"'
+%C%_test_ctl_exit_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_say_SOURCES = %D%/test_ctl_say.c
+%C%_test_ctl_say_LDADD = $(ctl_test_ldadd)

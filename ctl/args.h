@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/* args.h - options that every command takes, and commands that take one operand or none. */
+#ifndef ATELIER_CTL_ARGS_H
+#define ATELIER_CTL_ARGS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+/*
+ * Keys of the long options; above every character, so that there is no short form. Each command
+ * numbers its own from OPTION_OWN on.
+ */
+enum {
+    OPTION_SOCKET = 256,
+    OPTION_JSON,
+    OPTION_OWN,
+};
+
+struct options {
+    const char *socket; /* path of the admin socket; borrowed from the arguments */
+    bool json;
+};
+
+/* Parser of --socket and --json; its input is a struct options. */
+extern const struct argp options_argp;
+
+/* The same as the only child of a command's parser. */
+extern const struct argp_child options_child[];
+
+/**
+ * args_parse_operand() - Parse a command that has nothing but the common options and an operand
+ * @opt:         Changed by --socket and --json
+ * @flags:       ARGP_*; with ARGP_SILENT errors are returned, else they end the program
+ * @operand:     What the manual calls it, or NULL if the command takes none
+ * @doc:         Text of --help
+ * @ret_operand: The operand, borrowed from @argv; may be NULL if @operand is
+ *
+ * Return: 0 or -EINVAL.
+ */
+int args_parse_operand(struct options *opt, int argc, char **argv, unsigned flags,
+                       const char *operand, const char *doc, const char **ret_operand);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * cmd.h - the commands. Each parses its own arguments, talks to the API and prints.
+ *
+ * argv[0] is the whole name of the command ("atelier user add"): it stands before its messages.
+ */
+#ifndef ATELIER_CTL_CMD_H
+#define ATELIER_CTL_CMD_H
+
+#include <jansson.h>
+
+#include "ctl/args.h"
+
+/* Command: words, function, one line of help. */
+#define COMMANDS(X)                                                                                \
+    X("status", NULL, cmd_status, "say whether the service is well")                               \
+    X("user", "add", cmd_user_add, "make a user, or find the one with this e-mail address")        \
+    X("user", "list", cmd_user_list, "list all users")                                             \
+    X("user", "show", cmd_user_show, "show one user")                                              \
+    X("group", "add", cmd_group_add, "make a group")                                               \
+    X("group", "list", cmd_group_list, "list all groups")                                          \
+    X("caller", "add", cmd_caller_add, "let a program use the API, or change what it may do")      \
+    X("caller", "list", cmd_caller_list, "list the programs that may use the API")                 \
+    X("caller", "del", cmd_caller_del, "take the API away from a program")                         \
+    X("run", NULL, cmd_run, "run a program as a user")
+
+/* Return: exit code, 0..255; whatever went wrong has been said. */
+#define COMMAND_DECLARE(noun, verb, fn, text) int fn(struct options *opt, int argc, char **argv);
+COMMANDS(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
+
+/**
+ * user_add_parse() - Arguments of `user add` to the body of POST /v1/users
+ * @opt:      Changed by the common options
+ * @flags:    ARGP_*; with ARGP_SILENT errors are returned, else they end the program
+ * @ret_body: Owned by the caller
+ *
+ * Return: 0 or -EINVAL.
+ */
+int user_add_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
+
+/**
+ * caller_add_parse() - Arguments of `caller add` to the body of POST /v1/callers
+ *
+ * Looks a user name up in the host's user database. Parameters as for user_add_parse().
+ *
+ * Return: 0, -EINVAL, or -ENOENT for a user name that the host does not have.
+ */
+int caller_add_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* cmd_status.c - atelier status */
+#include <stdint.h>
+#include <string.h>
+
+#include "ctl/answer.h"
+#include "ctl/cmd.h"
+#include "ctl/table.h"
+
+#include "common/banned.h"
+
+static const char doc[] =
+    "Say whether the service is well: sessiond is there, and the network rules were proven to "
+    "hold.\vExit status: 0 well, 1 degraded, 69 when sessiond-api cannot be reached.";
+
+/* Members of healthz in the order of the API; what is missing is an error. */
+struct health {
+    const char *status, *version, *canary, *canary_what, *cgroup_mode;
+    int sessiond;
+    json_t *canary_age;
+    json_int_t net_revision, runs, users, groups, ids_free, generation;
+};
+
+static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_error)
+{
+    return json_unpack_ex(
+        json, ret_error, 0, "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:I, s:I, s:I, s:I, s:I}",
+        "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
+        "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
+        &ret_h->canary_age, "net_revision", &ret_h->net_revision, "cgroup_mode",
+        &ret_h->cgroup_mode, "runs", &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups,
+        "ids_free", &ret_h->ids_free, "generation", &ret_h->generation);
+}
+
+static void health_print(const struct health *h)
+{
+    cleanup_table struct table *t = table_new(2);
+
+    table_add(t, "status");
+    table_add(t, h->status);
+    table_add(t, "version");
+    table_add(t, h->version);
+    table_add(t, "sessiond");
+    table_add(t, h->sessiond ? "connected" : "not connected");
+    table_add(t, "canary");
+    table_addf(t, "%s%s%s", h->canary, h->canary_what[0] ? " " : "", h->canary_what);
+    table_add(t, "last held");
+    /* sessiond says UINT32_MAX if the rules were never seen to hold. */
+    if (json_is_integer(h->canary_age) && json_integer_value(h->canary_age) < UINT32_MAX)
+        table_addf(t, "%" JSON_INTEGER_FORMAT " ms ago", json_integer_value(h->canary_age));
+    else
+        table_add(t, "never");
+    table_add(t, "network rules");
+    table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
+    table_add(t, "cgroups");
+    table_add(t, h->cgroup_mode);
+    table_add(t, "runs");
+    table_addf(t, "%" JSON_INTEGER_FORMAT, h->runs);
+    table_add(t, "users");
+    table_addf(t, "%" JSON_INTEGER_FORMAT, h->users);
+    table_add(t, "groups");
+    table_addf(t, "%" JSON_INTEGER_FORMAT, h->groups);
+    table_add(t, "free ids");
+    table_addf(t, "%" JSON_INTEGER_FORMAT, h->ids_free);
+    table_add(t, "generation");
+    table_addf(t, "%" JSON_INTEGER_FORMAT, h->generation);
+    table_print(t, stdout);
+}
+
+int cmd_status(struct options *opt, int argc, char **argv)
+{
+    cleanup_answer struct answer a = {0};
+    struct health h = {0};
+    json_error_t error;
+    int code;
+
+    if (args_parse_operand(opt, argc, argv, 0, NULL, doc, NULL) < 0)
+        return CTL_USAGE;
+    code = answer_fetch(opt, "GET", "/v1/healthz", NULL, &a);
+    if (code != CTL_OK)
+        return code;
+    /* A degraded service answers 503 with the same object; other errors have another one. */
+    if (!json_object_get(a.json, "canary")) {
+        code = answer_judge(opt, &a);
+        if (code == CTL_OK)
+            code = answer_is_strange("there is no canary in it");
+        return code;
+    }
+    if (health_read(a.json, &h, &error) < 0)
+        return answer_is_strange(error.text);
+    if (opt->json)
+        json_print_line(a.json);
+    else
+        health_print(&h);
+    return a.http == 200 && strcmp(h.status, "ok") == 0 ? CTL_OK : CTL_NO;
+}

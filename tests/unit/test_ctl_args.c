@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: ISC */
+/* test_ctl_args.c - from arguments to the JSON that is sent. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ctl/cmd.h"
+#include "ctl/run_args.h"
+
+#include "common/banned.h"
+
+/* argp reorders its vector: each parse gets a copy. */
+#define ARGS_MAX 16
+struct vector {
+    char *argv[ARGS_MAX + 1];
+    int argc;
+};
+
+static struct vector vector_of(const char *const *words)
+{
+    struct vector v = {.argv = {(char *)(uintptr_t) "atelier test"}, .argc = 1};
+
+    for (; *words; words++) {
+        assert_true(v.argc < ARGS_MAX);
+        v.argv[v.argc++] = (char *)(uintptr_t)*words;
+    }
+    return v;
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+typedef int (*parse_fn)(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret);
+
+static void gives(parse_fn parse, const char *const *words, const char *wanted)
+{
+    struct options opt = {.socket = "default"};
+    struct vector v = vector_of(words);
+    json_t *body = NULL;
+    char *text;
+
+    assert_int_equal(parse(&opt, v.argc, v.argv, ARGP_SILENT, &body), 0);
+    text = json_dumps(body, JSON_COMPACT);
+    assert_string_equal(text, wanted);
+    free(text);
+    json_decref(body);
+}
+
+static void refuses(parse_fn parse, const char *const *words, int error)
+{
+    struct options opt = {.socket = "default"};
+    struct vector v = vector_of(words);
+    json_t *body = NULL;
+
+    assert_int_equal(parse(&opt, v.argc, v.argv, ARGP_SILENT, &body), error);
+    assert_null(body);
+}
+
+static void user_add_sends_what_was_given_and_nothing_else(void **state)
+{
+    (void)state;
+    gives(user_add_parse, WORDS("a@b"), "{\"email\":\"a@b\"}");
+    gives(user_add_parse, WORDS("--name", "bob"), "{\"name\":\"bob\"}");
+    gives(user_add_parse, WORDS("--external-id=7 x"), "{\"external_id\":\"7 x\"}");
+    gives(user_add_parse, WORDS("--group", "kurs", "a@b", "--name=bob", "--external-id", "7"),
+          "{\"email\":\"a@b\",\"name\":\"bob\",\"group\":\"kurs\",\"external_id\":\"7\"}");
+    gives(user_add_parse, WORDS("--", "-a@b"), "{\"email\":\"-a@b\"}");
+}
+
+static void user_add_refuses_too_little_and_too_much(void **state)
+{
+    (void)state;
+    refuses(user_add_parse, WORDS("--group", "kurs"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "c@d"), -EINVAL);
+    refuses(user_add_parse, WORDS("--nmae", "bob"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "--name"), -EINVAL);
+    refuses(user_add_parse, WORDS("\xff@b"), -EINVAL);
+}
+
+static void caller_add_has_defaults_that_the_manual_names(void **state)
+{
+    (void)state;
+    gives(caller_add_parse, WORDS("1001"),
+          "{\"uid\":1001,\"groups\":[\"atelier-users\"],\"verbs\":[\"users\",\"runs\"]}");
+}
+
+static void caller_add_replaces_the_defaults_by_what_is_given(void **state)
+{
+    (void)state;
+    gives(caller_add_parse,
+          WORDS("1001", "--group", "a", "--group=b", "--verb=runs", "--verb", "net-public"),
+          "{\"uid\":1001,\"groups\":[\"a\",\"b\"],\"verbs\":[\"runs\",\"net-public\"]}");
+    gives(caller_add_parse, WORDS("4294967294", "--verb", "runs"),
+          "{\"uid\":4294967294,\"groups\":[\"atelier-users\"],\"verbs\":[\"runs\"]}");
+}
+
+static void caller_add_knows_the_users_of_the_host(void **state)
+{
+    (void)state;
+    gives(caller_add_parse, WORDS("root"),
+          "{\"uid\":0,\"groups\":[\"atelier-users\"],\"verbs\":[\"users\",\"runs\"]}");
+    refuses(caller_add_parse, WORDS("no-such-user-here"), -ENOENT);
+    refuses(caller_add_parse, WORDS("4294967295"), -ENOENT);
+    refuses(caller_add_parse, WORDS("--", "-1"), -ENOENT);
+    refuses(caller_add_parse, WORDS("007"), -ENOENT);
+    refuses(caller_add_parse, WORDS("--verb", "runs"), -EINVAL);
+    refuses(caller_add_parse, WORDS("1", "2"), -EINVAL);
+}
+
+static int run_body_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret)
+{
+    struct run_args args;
+    int r = run_args_parse(opt, argc, argv, flags, &args);
+
+    if (r < 0)
+        return r;
+    assert_int_equal(run_args_add_argv(&args, "/PATH"), 0);
+    *ret = json_incref(args.body);
+    run_args_done(&args);
+    return 0;
+}
+
+static void run_takes_all_after_the_program_as_its_arguments(void **state)
+{
+    (void)state;
+    gives(run_body_parse, WORDS("--user", "alice", "--", "prog", "--user", "x", "--"),
+          "{\"user\":\"alice\",\"argv\":[\"/PATH\",\"--user\",\"x\",\"--\"]}");
+    gives(run_body_parse, WORDS("--user", "alice", "prog", "-c", "--help"),
+          "{\"user\":\"alice\",\"argv\":[\"/PATH\",\"-c\",\"--help\"]}");
+    gives(run_body_parse, WORDS("--user", "alice", "--", "--prog"),
+          "{\"user\":\"alice\",\"argv\":[\"/PATH\"]}");
+}
+
+static void run_sends_options_only_when_given(void **state)
+{
+    (void)state;
+    gives(run_body_parse, WORDS("--user=10001", "prog"), "{\"user\":10001,\"argv\":[\"/PATH\"]}");
+    gives(run_body_parse,
+          WORDS("--user=a", "--net=public", "--wall-ms=5", "--out-kb", "2", "--env=A=b=c",
+                "--env=B=", "--env=A=d", "prog"),
+          "{\"user\":\"a\",\"net\":\"public\",\"limits\":{\"wall_ms\":5,\"out_kb\":2},"
+          "\"env\":{\"A\":\"d\",\"B\":\"\"},\"argv\":[\"/PATH\"]}");
+}
+
+static void run_refuses_what_it_cannot_mean(void **state)
+{
+    (void)state;
+    refuses(run_body_parse, WORDS("prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user", "alice"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user", "alice", "--"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user", "Alice", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user", "", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--net=private", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--wall-ms=-1", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--wall-ms=1e3", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--out-kb=", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--env=A", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--env==b", "prog"), -EINVAL);
+    refuses(run_body_parse, WORDS("--user=a", "--env=A=\xff", "prog"), -EINVAL);
+}
+
+static void run_refuses_text_that_json_cannot_hold(void **state)
+{
+    struct vector v = vector_of(WORDS("--user=a", "prog", "\xff"));
+    struct options opt = {0};
+    struct run_args args;
+
+    (void)state;
+    assert_int_equal(run_args_parse(&opt, v.argc, v.argv, ARGP_SILENT, &args), 0);
+    assert_int_equal(run_args_add_argv(&args, "/PATH"), -EILSEQ);
+    assert_int_equal(run_args_add_stdin(&args, "a\0b", 3), -EILSEQ);
+    assert_int_equal(run_args_add_stdin(&args, "a\xff", 2), -EILSEQ);
+    assert_null(json_object_get(args.body, "stdin"));
+    assert_int_equal(run_args_add_stdin(&args, "l\xc3\xa4", 3), 0);
+    assert_string_equal(json_string_value(json_object_get(args.body, "stdin")), "l\xc3\xa4");
+    run_args_done(&args);
+}
+
+static void programs_are_found_by_name_only_in_the_path_of_a_run(void **state)
+{
+    char *path = NULL;
+
+    (void)state;
+    assert_int_equal(program_find("sh", &path), 0);
+    assert_int_equal(access(path, X_OK), 0);
+    assert_string_equal(strrchr(path, '/'), "/sh");
+    free(path);
+    assert_int_equal(program_find("/not/there", &path), 0);
+    assert_string_equal(path, "/not/there");
+    free(path);
+    path = NULL;
+    assert_int_equal(program_find("no-such-program-here", &path), -ENOENT);
+    assert_int_equal(program_find("./sh", &path), -EINVAL);
+    assert_int_equal(program_find("bin/sh", &path), -EINVAL);
+    assert_int_equal(program_find("", &path), -EINVAL);
+    assert_int_equal(program_find(".", &path), -ENOENT); /* a directory is no program */
+    assert_null(path);
+}
+
+static void common_options_are_taken_by_every_command(void **state)
+{
+    struct vector v = vector_of(WORDS("--json", "a@b", "--socket", "/run/s"));
+    struct options opt = {.socket = "default"};
+    json_t *body = NULL;
+
+    (void)state;
+    assert_int_equal(user_add_parse(&opt, v.argc, v.argv, ARGP_SILENT, &body), 0);
+    assert_true(opt.json);
+    assert_string_equal(opt.socket, "/run/s");
+    json_decref(body);
+}
+
+static void a_socket_path_that_does_not_fit_is_refused(void **state)
+{
+    char path[128], word[160];
+    struct options opt = {0};
+    struct vector v;
+
+    (void)state;
+    memset(path, 'x', sizeof(path));
+    path[107] = '\0'; /* unix(7): 108 bytes with the NUL */
+    (void)snprintf(word, sizeof(word), "--socket=%s", path);
+    v = vector_of(WORDS(word));
+    assert_int_equal(args_parse_operand(&opt, v.argc, v.argv, ARGP_SILENT, NULL, "", NULL), 0);
+    path[107] = 'x';
+    path[108] = '\0';
+    (void)snprintf(word, sizeof(word), "--socket=%s", path);
+    v = vector_of(WORDS(word));
+    assert_int_equal(args_parse_operand(&opt, v.argc, v.argv, ARGP_SILENT, NULL, "", NULL),
+                     -EINVAL);
+    v = vector_of(WORDS("--socket="));
+    assert_int_equal(args_parse_operand(&opt, v.argc, v.argv, ARGP_SILENT, NULL, "", NULL),
+                     -EINVAL);
+}
+
+static int operands(const char *operand, const char *const *words)
+{
+    struct vector v = vector_of(words);
+    struct options opt = {0};
+    const char *found = NULL;
+    int r = args_parse_operand(&opt, v.argc, v.argv, ARGP_SILENT, operand, "", &found);
+
+    if (r == 0 && operand)
+        assert_string_equal(found, "x");
+    return r;
+}
+
+static void a_command_takes_as_many_operands_as_it_says(void **state)
+{
+    (void)state;
+    assert_int_equal(operands("NAME", WORDS("x")), 0);
+    assert_int_equal(operands("NAME", WORDS("x", "y")), -EINVAL);
+    assert_int_equal(operands("NAME", WORDS(NULL)), -EINVAL);
+    assert_int_equal(operands(NULL, WORDS(NULL)), 0);
+    assert_int_equal(operands(NULL, WORDS("x")), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(user_add_sends_what_was_given_and_nothing_else),
+        cmocka_unit_test(user_add_refuses_too_little_and_too_much),
+        cmocka_unit_test(caller_add_has_defaults_that_the_manual_names),
+        cmocka_unit_test(caller_add_replaces_the_defaults_by_what_is_given),
+        cmocka_unit_test(caller_add_knows_the_users_of_the_host),
+        cmocka_unit_test(run_takes_all_after_the_program_as_its_arguments),
+        cmocka_unit_test(run_sends_options_only_when_given),
+        cmocka_unit_test(run_refuses_what_it_cannot_mean),
+        cmocka_unit_test(run_refuses_text_that_json_cannot_hold),
+        cmocka_unit_test(programs_are_found_by_name_only_in_the_path_of_a_run),
+        cmocka_unit_test(common_options_are_taken_by_every_command),
+        cmocka_unit_test(a_socket_path_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_command_takes_as_many_operands_as_it_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

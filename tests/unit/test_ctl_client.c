@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * test_ctl_client.c - the commands against a socket whose answers are given byte by byte.
+ *
+ * A child listens on a socket in a new directory, reads one request whole, sends the bytes of the
+ * test, and closes. The command runs in the test's process with its output in a file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/fd.h"
+#include "ctl/cmd.h"
+#include "ctl/exit.h"
+
+#include "common/banned.h"
+
+#define OUTPUT_MAX 4096
+
+struct scene {
+    char dir[64];
+    char path[80];
+    char request[4096]; /* what the command sent, as far as the tests look at it */
+    char out[OUTPUT_MAX], err[OUTPUT_MAX];
+};
+
+static int scene_setup(void **state)
+{
+    struct scene *s = calloc(1, sizeof(*s));
+
+    assert_non_null(s);
+    (void)snprintf(s->dir, sizeof(s->dir), "/tmp/atelier-test-XXXXXX");
+    assert_non_null(mkdtemp(s->dir));
+    (void)snprintf(s->path, sizeof(s->path), "%s/admin.sock", s->dir);
+    *state = s;
+    return 0;
+}
+
+static int scene_teardown(void **state)
+{
+    struct scene *s = *state;
+
+    (void)unlink(s->path);
+    assert_int_equal(rmdir(s->dir), 0);
+    free(s);
+    return 0;
+}
+
+static int listen_at(const char *path)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_true(strlen(path) < sizeof(addr.sun_path));
+    memcpy(addr.sun_path, path, strlen(path));
+    (void)unlink(path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* Length of the body that the header asks for. */
+static size_t body_length(const char *request)
+{
+    const char *header = strcasestr(request, "Content-Length: ");
+
+    return header ? (size_t)strtoul(header + strlen("Content-Length: "), NULL, 10) : 0;
+}
+
+/* In the child: one request in, @answer out, the request into the pipe. */
+_Noreturn static void serve(int listener, int report, const char *answer, size_t size)
+{
+    static char request[sizeof(((struct scene *)NULL)->request)];
+    int fd = accept(listener, NULL, NULL);
+    size_t used = 0;
+
+    for (;;) {
+        const char *end = strstr(request, "\r\n\r\n");
+        ssize_t n;
+
+        if (end && used >= (size_t)(end - request) + 4 + body_length(request))
+            break;
+        n = read(fd, request + used, sizeof(request) - 1 - used);
+        if (n <= 0)
+            _exit(1);
+        used += (size_t)n;
+    }
+    (void)fd_write_full(report, request, used);
+    (void)fd_write_full(fd, answer, size);
+    _exit(0);
+}
+
+static int file_over(int fd, int *ret_saved)
+{
+    char path[] = "/tmp/atelier-test-XXXXXX";
+    int file = mkstemp(path);
+
+    assert_true(file >= 0);
+    (void)unlink(path);
+    *ret_saved = dup(fd);
+    assert_int_equal(dup2(file, fd), fd);
+    return file;
+}
+
+static void file_back(int fd, int saved, int file, char *text)
+{
+    size_t n = 0;
+
+    assert_int_equal(dup2(saved, fd), fd);
+    (void)close(saved);
+    assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+    assert_int_equal(fd_read_full(file, text, OUTPUT_MAX - 1, &n), 0);
+    text[n] = '\0';
+    (void)close(file);
+}
+
+typedef int (*command_fn)(struct options *opt, int argc, char **argv);
+
+/* Run a command; what it wrote is in @s afterwards. */
+static int command(struct scene *s, command_fn fn, bool json, const char *const *words)
+{
+    char *argv[16] = {(char *)(uintptr_t) "atelier test"};
+    struct options opt = {.socket = s->path, .json = json};
+    int argc = 1, out, err, saved_out, saved_err, code;
+
+    for (; *words; words++)
+        argv[argc++] = (char *)(uintptr_t)*words;
+    (void)fflush(NULL);
+    out = file_over(STDOUT_FILENO, &saved_out);
+    err = file_over(STDERR_FILENO, &saved_err);
+    code = fn(&opt, argc, argv);
+    (void)fflush(NULL);
+    file_back(STDOUT_FILENO, saved_out, out, s->out);
+    file_back(STDERR_FILENO, saved_err, err, s->err);
+    return code;
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int answered_n(struct scene *s, const char *answer, size_t size, command_fn fn, bool json,
+                      const char *const *words)
+{
+    int listener = listen_at(s->path), report[2], code, status;
+    size_t n = 0;
+    pid_t pid;
+
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
+    (void)fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        serve(listener, report[1], answer, size);
+    (void)close(listener);
+    (void)close(report[1]);
+    code = command(s, fn, json, words);
+    assert_int_equal(fd_read_full(report[0], s->request, sizeof(s->request) - 1, &n), 0);
+    s->request[n] = '\0';
+    (void)close(report[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return code;
+}
+
+static int answered(struct scene *s, const char *answer, command_fn fn, bool json,
+                    const char *const *words)
+{
+    return answered_n(s, answer, strlen(answer), fn, json, words);
+}
+
+#define HEAD(status) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n"
+#define STREAM                                                                                     \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+#define RUN_WORDS WORDS("--user", "alice", "/bin/true")
+#define ACCEPTED  "{\"ev\":\"accepted\",\"seq\":0,\"t_ms\":0}\n"
+
+static void a_missing_socket_is_said_to_be_missing(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(command(s, cmd_group_list, false, WORDS(NULL)), CTL_UNAVAILABLE);
+    assert_string_equal(s->out, "");
+    assert_non_null(strstr(s->err, s->path));
+    assert_non_null(strstr(s->err, "No such file or directory"));
+    assert_int_equal(command(s, cmd_run, false, RUN_WORDS), CTL_UNAVAILABLE);
+}
+
+static void a_socket_that_nobody_listens_on_is_unavailable(void **state)
+{
+    struct scene *s = *state;
+
+    (void)close(listen_at(s->path));
+    assert_int_equal(command(s, cmd_group_list, false, WORDS(NULL)), CTL_UNAVAILABLE);
+    assert_non_null(strstr(s->err, "Connection refused"));
+}
+
+static void a_list_has_a_header_and_json_is_one_line(void **state)
+{
+    static const char answer[] =
+        HEAD("200 OK") "{\n \"groups\": [{\"name\": \"kurs\", \"gid\": 10004}]\n}\n";
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, answer, cmd_group_list, false, WORDS(NULL)), CTL_OK);
+    assert_string_equal(s->out, "NAME  GID\nkurs  10004\n");
+    assert_string_equal(s->err, "");
+    assert_int_equal(answered(s, answer, cmd_group_list, true, WORDS(NULL)), CTL_OK);
+    assert_string_equal(s->out, "{\"groups\":[{\"name\":\"kurs\",\"gid\":10004}]}\n");
+}
+
+static void the_request_is_what_the_api_expects(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s,
+                              HEAD("201 Created") "{\"name\":\"alice\",\"uid\":10001,"
+                                                  "\"state\":\"reserved\",\"created\":true}",
+                              cmd_user_add, false, WORDS("alice@example.org")),
+                     CTL_OK);
+    assert_string_equal(s->out, "alice    10001 created\n");
+    assert_memory_equal(s->request, "POST /v1/users HTTP/1.1\r\n", 25);
+    assert_non_null(strstr(s->request, "\r\nHost: localhost\r\n"));
+    assert_non_null(strstr(s->request, "\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(s->request, "\r\n\r\n{\"email\":\"alice@example.org\"}"));
+}
+
+#define MARIA(external_ids)                                                                        \
+    "{\"name\":\"maria\",\"uid\":10001,\"state\":\"active\",\"email\":\"m@example.org\","          \
+    "\"external_ids\":" external_ids ",\"created_s\":1795971600,\"groups\":[\"atelier-users\"]}"
+
+static void a_user_is_shown_with_the_key_of_each_caller(void **state)
+{
+    static const struct {
+        const char *show, *list, *text;
+    } cases[] = {
+        {HEAD("200 OK") MARIA("[]"), HEAD("200 OK") "{\"users\":[" MARIA("[]") "]}", "-"},
+        {HEAD("200 OK") MARIA("[{\"caller\":990,\"external_id\":\"42\"}]"),
+         HEAD("200 OK") "{\"users\":[" MARIA("[{\"caller\":990,\"external_id\":\"42\"}]") "]}",
+         "990:42"},
+        {HEAD("200 OK") MARIA("[{\"caller\":0,\"external_id\":\"a b\"},{\"caller\":990,"
+                              "\"external_id\":\"\\u001b\"}]"),
+         HEAD("200 OK") "{\"users\":[" MARIA("[{\"caller\":0,\"external_id\":\"a b\"},"
+                                             "{\"caller\":990,\"external_id\":\"\\u001b\"}]") "]}",
+         "0:a b,990:\\x1b"},
+    };
+    struct scene *s = *state;
+    char end[64];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)snprintf(end, sizeof(end), "  %s\n", cases[i].text);
+        assert_int_equal(answered(s, cases[i].list, cmd_user_list, false, WORDS(NULL)), CTL_OK);
+        assert_non_null(strstr(s->out, "  EXTERNAL IDS\nmaria  10001  active"));
+        assert_string_equal(s->out + strlen(s->out) - strlen(end), end);
+        assert_int_equal(answered(s, cases[i].show, cmd_user_show, false, WORDS("maria")), CTL_OK);
+        (void)snprintf(end, sizeof(end), "external ids  %s\n", cases[i].text);
+        assert_non_null(strstr(s->out, end));
+    }
+}
+
+static void external_ids_that_make_no_sense_are_an_internal_error(void **state)
+{
+    static const char *const answers[] = {
+        HEAD("200 OK") MARIA("null"),
+        HEAD("200 OK") MARIA("\"42\""),
+        HEAD("200 OK") MARIA("[\"42\"]"),
+        HEAD("200 OK") MARIA("[{\"caller\":\"990\",\"external_id\":\"42\"}]"),
+        HEAD("200 OK") MARIA("[{\"caller\":990,\"external_id\":null}]"),
+    };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        assert_int_equal(answered(s, answers[i], cmd_user_show, false, WORDS("maria")),
+                         CTL_INTERNAL);
+        assert_string_equal(s->out, "");
+        assert_non_null(strstr(s->err, "makes no sense: external_ids"));
+    }
+}
+
+static void deleting_needs_no_body_in_either_direction(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, HEAD("204 No Content"), cmd_caller_del, false, WORDS("1001")),
+                     CTL_OK);
+    assert_memory_equal(s->request, "DELETE /v1/callers/1001 HTTP/1.1\r\n", 34);
+    assert_string_equal(s->out, "");
+    assert_string_equal(s->err, "");
+}
+
+static void an_error_body_becomes_one_escaped_sentence(void **state)
+{
+    static const char answer[] = HEAD("409 Conflict") "{\"status\":\"bad_request\",\"field\":"
+                                                      "\"name\",\"message\":\"bad \\u001b[2J\"}";
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, answer, cmd_group_add, false, WORDS("kurs")), CTL_NO);
+    assert_string_equal(s->err, "atelier: bad \\x1b[2J (field name)\n");
+    assert_string_equal(s->out, "");
+    assert_int_equal(answered(s, answer, cmd_group_add, true, WORDS("kurs")), CTL_NO);
+    assert_string_equal(s->out, "{\"status\":\"bad_request\",\"field\":\"name\",\"message\":"
+                                "\"bad \\u001B[2J\"}\n");
+}
+
+static void answers_that_make_no_sense_are_internal_errors(void **state)
+{
+    static const char *const answers[] = {
+        HEAD("200 OK") "not json",
+        HEAD("200 OK") "[]",
+        HEAD("200 OK") "{}",
+        HEAD("200 OK") "{\"groups\":[{\"name\":\"kurs\"}]}",
+        HEAD("200 OK") "{\"groups\":[{\"name\":\"kurs\",\"gid\":\"10004\"}]}",
+        HEAD("200 OK") "{\"groups\":[],\"groups\":[]}",
+        "SSH-2.0-OpenSSH\r\n",
+    };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        assert_int_equal(answered(s, answers[i], cmd_group_list, false, WORDS(NULL)), CTL_INTERNAL);
+        assert_string_equal(s->out, "");
+        assert_memory_equal(s->err, "atelier: ", 9);
+    }
+}
+
+static void a_redirect_is_not_followed(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s,
+                              "HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n"
+                              "Content-Length: 2\r\n\r\n{}",
+                              cmd_group_list, false, WORDS(NULL)),
+                     CTL_INTERNAL);
+    assert_non_null(strstr(s->err, "302"));
+}
+
+static void a_cut_answer_is_unavailable(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, "", cmd_group_list, false, WORDS(NULL)), CTL_UNAVAILABLE);
+    assert_int_equal(answered(s, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"groups\":",
+                              cmd_group_list, false, WORDS(NULL)),
+                     CTL_UNAVAILABLE);
+    assert_string_equal(s->out, "");
+}
+
+/* healthz with 13 members; %s: HTTP status, status, canary. */
+static int health(struct scene *s, const char *http, const char *status, const char *canary)
+{
+    char answer[1024];
+
+    (void)snprintf(answer, sizeof(answer),
+                   "HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
+                   "{\"status\":\"%s\",\"version\":\"0.1.0\",\"sessiond\":true,\"canary\":\"%s\","
+                   "\"canary_what\":\"\",\"canary_age_ms\":null,\"net_revision\":1,"
+                   "\"cgroup_mode\":\"none\",\"runs\":0,\"users\":2,\"groups\":1,"
+                   "\"ids_free\":9,\"generation\":4}",
+                   http, status, canary);
+    return answered(s, answer, cmd_status, false, WORDS(NULL));
+}
+
+static void status_tells_well_from_degraded(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(health(s, "200 OK", "ok", "holds"), CTL_OK);
+    assert_non_null(strstr(s->out, "canary         holds\n"));
+    assert_int_equal(health(s, "503 Service Unavailable", "degraded", "leak"), CTL_NO);
+    assert_non_null(strstr(s->out, "status         degraded\n"));
+    assert_int_equal(health(s, "200 OK", "degraded", "leak"), CTL_NO);
+    assert_int_equal(health(s, "503 Service Unavailable", "ok", "holds"), CTL_NO);
+}
+
+static void run_writes_each_stream_byte_for_byte(void **state)
+{
+    static const char answer[] = HEAD("200 OK") ACCEPTED
+        "{\"ev\":\"start\",\"seq\":1,\"t_ms\":1,\"pid\":7}\n"
+        "{\"ev\":\"out\",\"seq\":2,\"t_ms\":1,\"s\":1,\"d\":\"a\\u001b[2J\"}\n"
+        "{\"ev\":\"out\",\"seq\":3,\"t_ms\":1,\"s\":2,\"d\":\"oops\\n\"}\n"
+        "{\"ev\":\"out\",\"seq\":4,\"t_ms\":1,\"s\":1,\"b64\":\"/4A=\"}\n"
+        "{\"ev\":\"end\",\"seq\":5,\"t_ms\":2,\"status\":\"exit\",\"exit\":7,\"signal\":null,"
+        "\"message\":null}\n";
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, answer, cmd_run, false, RUN_WORDS), 7);
+    assert_string_equal(s->out, "a\x1b[2J\xff\x80");
+    assert_string_equal(s->err, "oops\n");
+    assert_non_null(strstr(s->request, "{\"user\":\"alice\",\"argv\":[\"/bin/true\"]}"));
+    assert_int_equal(answered(s, answer, cmd_run, true, RUN_WORDS), 7);
+    assert_string_equal(s->out, strstr(answer, "{\"ev\":\"accepted\""));
+    assert_string_equal(s->err, "");
+}
+
+static void run_puts_events_together_across_chunks(void **state)
+{
+    static const char answer[] =
+        STREAM "5\r\n{\"ev\"\r\n10\r\n:\"end\",\"status\":\r\n10\r\n\"ok\",\"exit\":0}\n\n\r\n"
+               "0\r\n\r\n";
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, answer, cmd_run, false, RUN_WORDS), 0);
+    assert_string_equal(s->err, "");
+}
+
+static void run_that_does_not_end_well_says_why(void **state)
+{
+    static const struct {
+        const char *answer;
+        int code;
+        const char *sentence;
+    } rows[] = {
+        {HEAD("404 Not Found") "{\"status\":\"unknown_user\",\"field\":\"user\",\"message\":"
+                               "\"There is no such user.\"}",
+         125, "atelier: run refused: unknown_user: There is no such user. (field user)\n"},
+        {HEAD("500 Oops") "<html>", 125,
+         "atelier: run refused: internal: sessiond-api answered with HTTP status 500\n"},
+        {HEAD("200 OK") ACCEPTED
+         "{\"ev\":\"end\",\"status\":\"setup_failed\",\"message\":\"why\",\"step\":\"canary\"}\n",
+         125, "atelier: run ended: setup_failed: why (step canary)\n"},
+        {HEAD("200 OK") ACCEPTED "{\"ev\":\"end\",\"status\":\"timeout_wall\",\"exit\":null}\n",
+         124, "atelier: run ended: timeout_wall\n"},
+        {HEAD("200 OK") ACCEPTED "{\"ev\":\"end\",\"status\":\"exit\",\"exit\":127,\"message\":"
+                                 "\"/x: No such file or directory\"}\n",
+         127, "atelier: /x: No such file or directory\n"},
+        {HEAD("200 OK") ACCEPTED "{\"ev\":\"end\",\"status\":\"signal\",\"signal\":\"KILL\"}\n",
+         137, ""},
+        {HEAD("200 OK") ACCEPTED "nonsense\n", 125,
+         "atelier: run ended: internal: sessiond-api sent a line that is not an event\n"},
+        {HEAD("200 OK") ACCEPTED, 125,
+         "atelier: run ended: internal: the answer of sessiond-api stops before the run's end\n"},
+        {HEAD("200 OK") ACCEPTED "{\"ev\":\"end\",\"status\":\"ok\",\"exit\":0}", 125,
+         "atelier: run ended: internal: the answer of sessiond-api stops before the run's end\n"},
+    };
+    struct scene *s = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(answered(s, rows[i].answer, cmd_run, false, RUN_WORDS), rows[i].code);
+        assert_string_equal(s->err, rows[i].sentence);
+        assert_string_equal(s->out, "");
+    }
+}
+
+static void run_whose_connection_breaks_is_a_failed_run(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, "", cmd_run, false, RUN_WORDS), CTL_UNAVAILABLE);
+    assert_int_equal(answered(s, STREAM "6\r\nnoise\n\r\n", cmd_run, false, RUN_WORDS),
+                     CTL_RUN_FAILED);
+    assert_int_equal(answered(s, STREAM "23\r\n" ACCEPTED "\r\n", cmd_run, false, RUN_WORDS),
+                     CTL_RUN_FAILED);
+    assert_non_null(strstr(s->err, "closed the connection"));
+}
+
+static void run_marks_where_output_was_left_out(void **state)
+{
+    static const char answer[] = HEAD("200 OK") ACCEPTED
+        "{\"ev\":\"out\",\"s\":1,\"d\":\"head\"}\n"
+        "{\"ev\":\"note\",\"code\":\"truncated\",\"s\":1,\"kept\":8,\"dropped\":5}\n"
+        "{\"ev\":\"out\",\"s\":1,\"d\":\"tail\"}\n"
+        "{\"ev\":\"end\",\"status\":\"ok\",\"exit\":0}\n";
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, answer, cmd_run, false, RUN_WORDS), 0);
+    assert_string_equal(s->out, "headtail");
+    assert_string_equal(s->err,
+                        "atelier: 5 bytes of standard output are left out here (--out-kb)\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_setup, scene_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_missing_socket_is_said_to_be_missing),
+        TEST(a_socket_that_nobody_listens_on_is_unavailable),
+        TEST(a_list_has_a_header_and_json_is_one_line),
+        TEST(the_request_is_what_the_api_expects),
+        TEST(a_user_is_shown_with_the_key_of_each_caller),
+        TEST(external_ids_that_make_no_sense_are_an_internal_error),
+        TEST(deleting_needs_no_body_in_either_direction),
+        TEST(an_error_body_becomes_one_escaped_sentence),
+        TEST(answers_that_make_no_sense_are_internal_errors),
+        TEST(a_redirect_is_not_followed),
+        TEST(a_cut_answer_is_unavailable),
+        TEST(status_tells_well_from_degraded),
+        TEST(run_writes_each_stream_byte_for_byte),
+        TEST(run_puts_events_together_across_chunks),
+        TEST(run_that_does_not_end_well_says_why),
+        TEST(run_whose_connection_breaks_is_a_failed_run),
+        TEST(run_marks_where_output_was_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
