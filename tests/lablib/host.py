@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: ISC
+# host.py - one lab: the outer process that owns it, and PID 1 inside.
+#
+# Everything in the lab is a process of one PID namespace, so that one kill, of PID 1, ends all of
+# it, and mounts, network namespaces and the tmpfs go with the last process. Nothing is cleaned up
+# by name. PID 1 dies with the outer process (PR_SET_PDEATHSIG, set before anything else, and then
+# a look at a pipe whether the outer process was gone already).
+#
+# Signals: the outer process passes SIGINT, SIGTERM and SIGHUP on to PID 1, which passes them on to
+# the command and ends the lab after a short grace; a second one kills at once. A Ctrl-C that comes
+# from the terminal reaches the command by itself and is its own affair, as under a shell. The
+# command stays in the outer process's group, so that Ctrl-Z and fg work as for any program.
+import argparse
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+
+LIB = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, LIB)
+
+import linux  # noqa: E402
+import network  # noqa: E402
+import root  # noqa: E402
+
+LAB_FAILED = 125
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+SI_USER = 0  # asm-generic/siginfo.h: sent by kill() and the like; the terminal's have SI_KERNEL
+COMMAND_GRACE_S = 3
+SERVICES_GRACE_S = 6  # above labd's own limit for one daemon
+OUTER_GRACE_S = COMMAND_GRACE_S + SERVICES_GRACE_S + 3
+SERVICES = ("sessiond", "sessiond-api")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class LabError(Exception):
+    """The lab could not be made; the text says what and why."""
+
+
+class Stopped(Exception):
+    """A signal came before the command was started."""
+
+
+def parse_arguments(args):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--top", required=True)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--stage", default="")
+    parser.add_argument("--lock-fd", type=int, default=-1)
+    parser.add_argument("--script", action="append", default=[])
+    parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--no-services", action="store_true")
+    parser.add_argument("--logs", action="store_true")
+    split = args.index("--")
+    options = parser.parse_args(args[:split])
+    options.command = args[split + 1:]
+    return options
+
+
+def exit_code(status):
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+# ---- the outer process
+
+def outer(options):
+    terminal = os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS | {signal.SIGCHLD})
+    alive_read, alive_write = os.pipe()
+    linux.unshare(linux.CLONE_NEWPID)
+    pid = os.fork()
+    if pid == 0:
+        code = LAB_FAILED
+        try:
+            os.close(alive_write)
+            code = inner(options, alive_read)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)  # PID 1: the kernel kills and reaps all others before it is gone
+    os.close(alive_read)
+    if options.lock_fd >= 0:
+        os.close(options.lock_fd)
+    code = outer_wait(pid)
+    if terminal:  # a shell in the lab cannot name our process group to give the terminal back
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        os.tcsetpgrp(0, os.getpgrp())
+    return code
+
+
+def outer_wait(pid):
+    """Wait for PID 1, pass signals on. Returns the exit code."""
+    first, deadline = None, None
+    while True:
+        info = wait_signal(deadline)
+        if info is None or (info.si_signo in SIGNALS and info.si_code <= SI_USER and first):
+            os.kill(pid, signal.SIGKILL)
+        elif info.si_signo in SIGNALS and info.si_code <= SI_USER:
+            first, deadline = info.si_signo, time.monotonic() + OUTER_GRACE_S
+            os.kill(pid, first)
+        done, status = os.waitpid(pid, os.WNOHANG if info else 0)
+        if done == pid:
+            if os.WIFSIGNALED(status) and first:
+                return 128 + first
+            return exit_code(status)
+
+
+def wait_signal(deadline):
+    """The next signal, or None once the deadline (monotonic seconds, None: never) has passed."""
+    signals = SIGNALS | {signal.SIGCHLD}
+    if deadline is None:
+        return signal.sigwaitinfo(signals)
+    return signal.sigtimedwait(signals, max(0.0, deadline - time.monotonic()))
+
+
+# ---- PID 1
+
+def inner(options, alive_fd):
+    labd = None
+    code = LAB_FAILED
+    try:
+        linux.die_with_parent(signal.SIGKILL)
+        if select.select([alive_fd], [], [], 0)[0]:  # readable is end of file: the other end died
+            return LAB_FAILED
+        for signum in SIGNALS:
+            signal.signal(signum, raise_stopped)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS | {signal.SIGCHLD})
+        environment = build_host(options)
+        labd = start_labd()
+        if not options.no_services:
+            start_services()
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS | {signal.SIGCHLD})
+        code = run_all(options, environment)
+    except Stopped as stopped:
+        code = 128 + stopped.args[0]
+    except subprocess.CalledProcessError as error:
+        print(f"lab: {' '.join(error.cmd[:4])} ... failed ({error.returncode})", file=sys.stderr)
+    except OSError as error:
+        print(f"lab: {error.filename or 'failed'}: {error.strerror}", file=sys.stderr)
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS | {signal.SIGCHLD})
+    if labd:
+        stop_labd(labd)
+    if options.logs:
+        show_logs()
+    return code
+
+
+def raise_stopped(signum, _frame):
+    raise Stopped(signum)
+
+
+def build_host(options):
+    """Namespaces, root, accounts, network. Returns the environment of commands."""
+    cwd = os.getcwd()
+    os.umask(0o022)
+    os.setgroups([])
+    linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC | linux.CLONE_NEWNET)
+    socket.sethostname("lab")
+    scripts = [os.path.dirname(script) for script in options.script]
+    root.enter([options.top, options.build, *scripts])
+    language, terminal = os.environ.get("LANG", "C.UTF-8"), os.environ.get("TERM", "dumb")
+    os.environ.clear()
+    os.environ.update(PATH=PATH, HOME="/root", LANG="C.UTF-8")
+    subprocess.run([f"{LIB}/setup.sh", LIB, options.stage], check=True, stdin=subprocess.DEVNULL,
+                   stdout=sys.stderr)
+    if options.lock_fd >= 0:
+        os.close(options.lock_fd)
+    world = network.start_world()
+    network.up(world)
+    network.start_answerers(world)
+    network.wait_reachable()
+    os.chdir(cwd if os.path.isdir(cwd) else "/")
+    return dict(os.environ, LANG=language, TERM=terminal, ATELIER_LAB="1",
+                ATELIER_SRC=options.top, ATELIER_BUILD=options.build, ATELIER_WORLD_PID=str(world))
+
+
+def start_labd():
+    """labd with its sockets bound, but no daemon started."""
+    ready_read, ready_write = os.pipe()
+    with open("/run/lab/labd.log", "ab") as log:
+        labd = subprocess.Popen(["/usr/local/libexec/lab/labd", str(ready_write)], cwd="/",
+                                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                pass_fds=[ready_write], start_new_session=True)
+    os.close(ready_write)
+    ready = os.read(ready_read, 1)
+    os.close(ready_read)
+    if not ready:
+        show_logs()
+        raise LabError("labd did not start")
+    return labd
+
+
+def start_services():
+    for name in SERVICES:
+        if subprocess.run(["lab-service", "start", name], check=False, stdin=subprocess.DEVNULL,
+                          stdout=sys.stderr).returncode != 0:
+            show_logs()
+            raise LabError(f"{name} did not start")
+
+
+def stop_labd(labd):
+    """Daemons get their chance to leave nothing behind; the kernel kills what does not use it."""
+    if labd.poll() is None:
+        labd.terminate()
+        try:
+            labd.wait(SERVICES_GRACE_S)
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def show_logs():
+    for name in sorted(os.listdir("/run/lab")):
+        if name.endswith(".log"):
+            with open(f"/run/lab/{name}", "rb") as log:
+                for line in log:
+                    sys.stderr.write(f"{name[:-4]}: {line.decode('utf-8', 'backslashreplace')}")
+    sys.stderr.flush()
+
+
+def run_all(options, environment):
+    """Scripts, then the command. Returns the exit code of the first that failed, or 0."""
+    commands = [[script] if os.access(script, os.X_OK) else ["/bin/bash", script]
+                for script in options.script]
+    if options.command:
+        commands.append(options.command)
+    first = 0
+    for command in commands or [["/bin/bash", "-i"]]:
+        code, stopped = run(command, environment)
+        first = first or code
+        if stopped or (code and not options.keep_going):
+            break
+    return first
+
+
+def run(command, environment):
+    """Run one command and reap everything that becomes ours meanwhile. Returns (code, stopped)."""
+    pid = os.fork()
+    if pid == 0:
+        execute(command, environment)
+    deadline, last = None, None
+    while True:
+        info = wait_signal(deadline)
+        if info is None:  # deaf; it dies with the namespace
+            return 128 + last, True
+        if info.si_signo in SIGNALS and (info.si_code <= SI_USER or
+                                         info.si_signo == signal.SIGHUP):
+            last = info.si_signo
+            os.kill(pid, last)
+            deadline = time.monotonic() + COMMAND_GRACE_S
+        status = reap(pid)
+        if status is not None:
+            return exit_code(status), deadline is not None
+
+
+def reap(wanted):
+    """Reap all that have ended, orphans too. The status of @wanted if it is among them."""
+    found = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == wanted:
+            found = status
+
+
+def execute(command, environment):
+    """In the child: become the command; never returns."""
+    try:
+        for signum in (*SIGNALS, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(signum, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        print(f"lab: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+    os._exit(LAB_FAILED)
+
+
+def main():
+    options = parse_arguments(sys.argv[1:])
+    keep = options.lock_fd if options.lock_fd >= 0 else 2
+    os.closerange(3, keep)
+    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+    if options.lock_fd >= 0:
+        os.set_inheritable(options.lock_fd, False)
+    return outer(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
