@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: ISC
+# lab.py - what the integration tests know of the host: its API, daemons, processes and rules.
+import base64
+import functools
+import grp
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+API = "/run/atelier/api.sock"
+ADMIN = "/run/atelier/admin.sock"
+HOMES = "/home/atelier"
+STATE = "/var/lib/atelier"
+INDEX = f"{STATE}/nss/index.cdb"
+ALL_USERS = "atelier-users"
+CALLER = 990  # apiuser, a caller for ALL_USERS
+STRANGER = 991  # apiuser2, in the group of api.sock, a caller only where a test says so
+ID_MIN, ID_ALLOC_MAX, ID_MAX = 10000, 59899, 59999
+ID_CANARY = 59900
+PYTHON = "/usr/bin/python3"
+UP_WITHIN_S = 10
+
+
+def eventually(condition, within=5.0, every=0.02):
+    """The first true value of @condition, looked at until @within seconds have passed."""
+    deadline = time.monotonic() + within
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"not within {within} s: {condition}"
+        time.sleep(every)
+
+
+def command(*argv, check=True, **more):
+    """Run a program to its end; text in and out."""
+    result = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, **more)
+    assert not check or result.returncode == 0, f"{argv}: {result.returncode} {result.stderr}"
+    return result
+
+
+def atelier(*args, check=True):
+    return command("atelier", *args, check=check)
+
+
+# ---- doors: a connection belongs to whoever called connect(2)
+
+class Door:
+    """A child that lives as another user, connects, and passes the sockets back."""
+
+    def __init__(self, uid, gid):
+        self.lock = threading.Lock()
+        self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if os.fork() == 0:
+            try:
+                os.dup2(theirs.fileno(), 3)
+                os.closerange(4, 4096)
+                os.setgroups([])
+                os.setresgid(gid, gid, gid)
+                os.setresuid(uid, uid, uid)
+                self.serve(socket.socket(fileno=3))
+            finally:
+                os._exit(0)
+        theirs.close()
+
+    @staticmethod
+    def serve(sock):
+        while path := sock.recv(4096):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                try:
+                    client.connect(path)
+                    socket.send_fds(sock, [b"ok"], [client.fileno()])
+                except OSError as error:
+                    sock.send(str(error.errno).encode())
+
+    def connect(self, path):
+        with self.lock:
+            self.sock.send(path.encode())
+            word, fds, _, _ = socket.recv_fds(self.sock, 64, 1)
+        if not fds:
+            raise OSError(int(word), os.strerror(int(word)), path)
+        return socket.socket(fileno=fds[0])
+
+
+@functools.lru_cache(maxsize=None)
+def door(uid):
+    return Door(uid, grp.getgrnam("atelier-api").gr_gid if uid else 0)
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path, uid, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path, self.uid = path, uid
+
+    def connect(self):
+        self.sock = door(self.uid).connect(self.path)
+        self.sock.settimeout(self.timeout)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status, self.headers = response.status, response.headers
+        data = response.read()
+        if self.headers.get_content_type() == "application/x-ndjson":
+            self.body = [json.loads(line) for line in data.splitlines()]
+        else:
+            self.body = json.loads(data) if data else None
+
+    def __repr__(self):
+        return f"<{self.status} {self.body}>"
+
+
+def encode(body):
+    if body is None or isinstance(body, bytes):
+        return body
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def api(method, path, body=None, uid=None, timeout=30):
+    """One request: by root on admin.sock, or by @uid on api.sock."""
+    connection = Connection(ADMIN if uid is None else API, uid or 0, timeout)
+    try:
+        try:
+            connection.request(method, path, encode(body))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it may answer before it has read all, and does not read the rest
+        return Answer(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def health():
+    """healthz, or None if nobody answers."""
+    try:
+        return api("GET", "/v1/healthz", timeout=3).body
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+def user_add(timeout=30, **spec):
+    return api("POST", "/v1/users", spec, timeout=timeout)
+
+
+def uid_of(name):
+    """By NSS in a fresh process, so that no table of this one answers."""
+    result = command("getent", "passwd", name, check=False)
+    return int(result.stdout.split(":")[2]) if result.returncode == 0 else None
+
+
+# ---- runs
+
+class Refused(Exception):
+    """No run was accepted; .answer says why."""
+
+    def __init__(self, answer):
+        super().__init__(repr(answer))
+        self.answer = answer
+
+
+class Run:
+    """One POST /v1/runs, read event by event."""
+
+    def __init__(self, body, uid=CALLER, timeout=60):
+        self.connection = Connection(ADMIN if uid is None else API, uid or 0, timeout)
+        self.connection.request("POST", "/v1/runs", encode(body))
+        self.sock = self.connection.sock
+        self.response = self.connection.getresponse()
+        self.events = []
+        if self.response.status != 200:
+            answer = Answer(self.response)
+            self.close()
+            raise Refused(answer)
+
+    def next(self):
+        line = self.response.readline()
+        if not line:
+            return None
+        self.events.append(json.loads(line))
+        return self.events[-1]
+
+    def until(self, name):
+        """Read on up to the next event of this name."""
+        while event := self.next():
+            if event["ev"] == name:
+                return event
+        raise AssertionError(f"no event {name}: {self.events}")
+
+    def finish(self):
+        try:
+            while self.next():
+                pass
+        finally:
+            self.close()
+        return self
+
+    def quiet_for(self, seconds):
+        """True if nothing more can be read for so long."""
+        return not select.select([self.sock], [], [], seconds)[0]
+
+    def half_close(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.response.close()
+        self.connection.close()
+
+    def find(self, name):
+        return [event for event in self.events if event["ev"] == name]
+
+    def data(self, stream):
+        return b"".join(base64.b64decode(event["b64"]) if "b64" in event else event["d"].encode()
+                        for event in self.find("out") if event["s"] == stream)
+
+    out = property(lambda self: self.data(1))
+    err = property(lambda self: self.data(2))
+    receipt = property(lambda self: self.find("start")[0]["receipt"])
+    end = property(lambda self: self.find("end")[0])
+    status = property(lambda self: self.end["status"])
+
+    def json(self):
+        """What the program printed, checked to be all right."""
+        assert self.status == "ok", (self.end, self.err)
+        return json.loads(self.out)
+
+
+def start(argv, user="alice", uid=CALLER, **more):
+    return Run({"user": user, "argv": argv, **more}, uid)
+
+
+def run(argv, user="alice", uid=CALLER, **more):
+    return start(argv, user, uid, **more).finish()
+
+
+def python(code, *args, **more):
+    return run([PYTHON, "-I", "-c", code, *args], **more)
+
+
+def sh(script, *args, **more):
+    return run(["/bin/sh", "-c", script, "sh", *args], **more)
+
+
+def sleeper(seconds=60, **more):
+    """A run that has said that it runs, and sleeps."""
+    live = start(["/bin/sh", "-c", f"echo up; exec sleep {seconds}"], **more)
+    live.until("out")
+    eventually(lambda: Process(live.find("start")[0]["pid"]).comm == "sleep", 2)
+    return live
+
+
+def work_of(name):
+    return f"{HOMES}/{name}/work"
+
+
+# ---- processes
+
+class Process:
+    def __init__(self, pid):
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as text:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in text if ":\t" in line)
+        self.pid, self.ppid = pid, int(fields["PPid"])
+        self.comm, self.state = fields["Name"], fields["State"][0]
+        self.uid = int(fields["Uid"].split()[0])
+        self.pid_ns = os.readlink(f"/proc/{pid}/ns/pid")
+
+    def __repr__(self):
+        return f"<{self.pid} {self.comm} uid={self.uid} {self.state}>"
+
+
+def processes():
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                found.append(Process(int(name)))
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # gone meanwhile
+    return found
+
+
+def procs_of_uid(uid):
+    return [process for process in processes() if process.uid == uid]
+
+
+def run_processes():
+    """Everything that belongs to a run: participants', and in PID namespaces but the probe's."""
+    everything = processes()
+    known = {os.readlink("/proc/self/ns/pid")}
+    known |= {process.pid_ns for process in everything if process.uid == ID_CANARY}
+    return [process for process in everything
+            if ID_MIN <= process.uid <= ID_ALLOC_MAX or process.pid_ns not in known]
+
+
+def child_of(pid, comm):
+    for process in processes():
+        if process.ppid == pid and process.comm == comm:
+            return process
+    return None
+
+
+def die_alone(pid):
+    """SIGKILL without a race against the reuse of the number."""
+    fd = os.pidfd_open(pid)
+    signal.pidfd_send_signal(fd, signal.SIGKILL)
+    os.close(fd)
+
+
+# ---- daemons
+
+def service(verb, name, *args, check=True):
+    return command("lab-service", verb, name, *args, check=check)
+
+
+def service_pid(name):
+    result = service("pid", name, check=False)
+    return int(result.stdout) if result.returncode == 0 else None
+
+
+def is_well():
+    answer = health()
+    return answer and answer["status"] == "ok"
+
+
+def is_connected():
+    answer = health()
+    return answer and answer["sessiond"]
+
+
+def bring_up():
+    """Start what does not run, and wait until both daemons know each other."""
+    for name in ("sessiond", "sessiond-api"):
+        if service_pid(name) is None:
+            service("start", name)
+    eventually(is_connected, UP_WITHIN_S)
+
+
+# ---- network rules
+
+FAMILIES = ("iptables", "ip6tables")
+
+
+def rules(family, chain="OUTPUT"):
+    listing = command(family, "-w", "5", "-S", chain).stdout
+    return [line for line in listing.splitlines() if line.startswith("-A")]
+
+
+def jump_is_first(family):
+    lines = rules(family)
+    return bool(lines) and f"--uid-owner {ID_MIN}-{ID_MAX}" in lines[0]
+
+
+def rules_flush(family):
+    command(family, "-w", "5", "-F", "OUTPUT")
+
+
+def rules_restore():
+    """By the product itself: it loads its rules again on SIGHUP."""
+    os.kill(service_pid("sessiond"), signal.SIGHUP)
+    eventually(lambda: all(jump_is_first(family) for family in FAMILIES))

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: ISC
+# test_canary.py - rules that do not hold, and a canary that cannot tell, start nothing.
+import os
+import signal
+import time
+
+import lab
+import pytest
+
+STALE_S = 1.1  # a proof is good for one second
+
+
+def end_of_run(net="none"):
+    return lab.run(["/bin/true"], net=net).end
+
+
+def is_stopped_by_canary(end):
+    return (end["status"], end.get("step"), end["exit"]) == ("setup_failed", "canary", None)
+
+
+def assert_stopped_then_heals(heal, within):
+    """Runs of both kinds fail for as long as the rules are broken; healed, they start."""
+    time.sleep(STALE_S)
+    for net in ("none", "public", "none"):
+        end = end_of_run(net)
+        assert is_stopped_by_canary(end), end
+        assert end["message"]
+    answer = lab.api("GET", "/v1/healthz")
+    assert (answer.status, answer.body["status"]) == (503, "degraded")
+    assert lab.atelier("status", check=False).returncode == 1
+    heal()
+    lab.eventually(lambda: end_of_run()["status"] == "ok", within, every=0.2)
+    assert end_of_run("public")["status"] == "ok"
+    assert lab.is_well()
+
+
+@pytest.fixture(autouse=True)
+def rules_come_back():
+    assert end_of_run()["status"] == "ok"  # positive control
+    yield
+    lab.rules_restore()
+
+
+@pytest.mark.parametrize("family", lab.FAMILIES)
+def test_flushed_output(family):
+    lab.rules_flush(family)
+    assert_stopped_then_heals(lab.rules_restore, 1.0)
+
+
+@pytest.mark.parametrize("family", lab.FAMILIES)
+def test_accept_before_our_jump(family):
+    lab.command(family, "-w", "5", "-I", "OUTPUT", "1", "-o", "lo", "-j", "ACCEPT")
+    try:
+        # Loading again puts our jump first, whatever others have inserted meanwhile.
+        assert_stopped_then_heals(lab.rules_restore, 1.0)
+        assert lab.jump_is_first(family)
+    finally:
+        lab.command(family, "-w", "5", "-D", "OUTPUT", "-o", "lo", "-j", "ACCEPT")
+
+
+@pytest.mark.parametrize("family", lab.FAMILIES)
+def test_emptied_chain(family):
+    chain = lab.rules(family)[0].split(" -j ")[1].split()[0]
+    lab.command(family, "-w", "5", "-F", chain)
+    assert_stopped_then_heals(lab.rules_restore, 1.0)
+
+
+def test_a_dead_listener_proves_nothing():
+    """A refusal by a listener that is not there looks like one by a rule."""
+    sessiond = lab.service_pid("sessiond")
+    listener = lab.child_of(sessiond, "atelier-listen")
+    lab.die_alone(listener.pid)
+    lab.eventually(lambda: is_stopped_by_canary(end_of_run()), 1.0)
+    begin = time.monotonic()
+    assert_stopped_then_heals(lambda: None, 10)
+    assert time.monotonic() - begin > 1
+    again = lab.child_of(sessiond, "atelier-listen")
+    assert again.pid != listener.pid
+    assert lab.service_pid("sessiond") == sessiond
+
+
+def probe():
+    found = lab.procs_of_uid(lab.ID_CANARY)
+    return found[0] if found else None
+
+
+def test_a_dead_probe_is_replaced():
+    old = probe()
+    lab.die_alone(old.ppid)
+    new = lab.eventually(lambda: probe() if probe() and probe().pid != old.pid else None, 5)
+    assert new.comm == old.comm
+    lab.eventually(lambda: end_of_run()["status"] == "ok", 2)
+    assert lab.is_well()
+
+
+def test_a_probe_that_does_not_answer_starts_nothing():
+    pid = probe().pid
+    os.kill(pid, signal.SIGSTOP)
+    assert_stopped_then_heals(lambda: os.kill(pid, signal.SIGCONT), 3)
+
+
+def test_a_run_that_is_under_way_goes_on():
+    live = lab.start(["/bin/sh", "-c", "echo up; sleep 2; echo down"])
+    live.until("out")
+    lab.rules_flush("iptables")
+    time.sleep(STALE_S)
+    assert is_stopped_by_canary(end_of_run())
+    assert live.finish().out == b"up\ndown\n"
+
+
+def test_the_age_of_the_proof_is_in_the_receipt():
+    for _ in range(3):
+        receipt = lab.run(["/bin/true"]).receipt
+        assert receipt["canary_age_ms"] <= 1000 + 500
+        assert receipt["net_revision"] == lab.health()["net_revision"] > 0
+        time.sleep(0.6)
+
+
+def test_sessiond_does_not_start_without_its_rules():
+    """No iptables, no sessiond: not a sessiond without rules."""
+    lab.service("stop", "sessiond")
+    real = {path: path + ".away" for path in ("/usr/sbin/ip6tables-restore",)}
+    for path, away in real.items():
+        os.rename(path, away)
+    try:
+        assert lab.service("start", "sessiond", check=False).returncode == 1
+        assert lab.service_pid("sessiond") is None
+    finally:
+        for path, away in real.items():
+            os.rename(away, path)
+    lab.bring_up()
+    assert end_of_run()["status"] == "ok"
+
+
+@pytest.mark.parametrize("family", lab.FAMILIES)
+def test_rules_that_go_away_end_the_runs_that_rely_on_them(family):
+    """Not only a start needs the rules: a run that lives on the host's network loses it with them."""
+    public, alone = lab.sleeper(net="public"), lab.sleeper(net="none")
+    try:
+        assert public.quiet_for(2.5)  # positive control: with the rules there it lives
+        lab.rules_flush(family)
+        begin = time.monotonic()
+        end = public.finish().end
+        assert time.monotonic() - begin < 4
+        assert (end["status"], end["exit"]) == ("internal", None), end
+        assert "network rules" in end["message"]
+        assert alone.quiet_for(1.0)  # has no network to lose
+    finally:
+        lab.rules_restore()
+        alone.close()

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: ISC
+# test_index_faults.py - a broken or forged index takes our users away, and nothing else.
+import os
+import random
+import subprocess
+
+import cdb
+import lab
+import pytest
+
+DIR = os.path.dirname(lab.INDEX)
+UID, GID = 10777, 10778  # of the forged index; not in the registry
+
+
+def getent(database, key=None):
+    """The line, None if there is none; a signal or a time-out is a failed test."""
+    argv = ["getent", "--", database] + ([key] if key is not None else [])
+    result = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)
+    assert result.returncode in (0, 2), result
+    return result.stdout if key is None else result.stdout.strip() or None
+
+
+def publish(data, owner="atelier", mode=0o644):
+    temporary = f"{DIR}/test.tmp"
+    with open(temporary, "wb") as out:
+        out.write(data)
+    lab.command("chown", owner, temporary)
+    os.chmod(temporary, mode)
+    os.rename(temporary, lab.INDEX)
+
+
+@pytest.fixture(autouse=True)
+def index():
+    """The true index, put back afterwards."""
+    with open(lab.INDEX, "rb") as file:
+        data = file.read()
+    yield data
+    if os.path.isdir(lab.INDEX) and not os.path.islink(lab.INDEX):
+        os.rmdir(lab.INDEX)
+    publish(data)
+    assert lab.uid_of("alice") is not None
+
+
+@pytest.fixture
+def others(bob):
+    """Root and bob resolve as before, whatever has become of the index."""
+    before = [getent("passwd", "root"), getent("passwd", "bob"), getent("passwd", str(bob)),
+              getent("group", "sudo"), lab.command("id", "bob").stdout]
+    assert None not in before
+
+    def check():
+        assert [getent("passwd", "root"), getent("passwd", "bob"), getent("passwd", str(bob)),
+                getent("group", "sudo"), lab.command("id", "bob").stdout] == before
+        with open("/etc/passwd", encoding="utf-8") as file:
+            local = [line.split(":")[0] for line in file]
+        lines = getent("passwd").splitlines()
+        assert [line.split(":")[0] for line in lines[:len(local)]] == local
+        return lines[len(local):]
+
+    yield check
+    check()
+
+
+def assert_ours_are_gone(others, alice):
+    assert others() == []
+    for database, key in (("passwd", "alice"), ("passwd", str(alice)), ("group", "alice"),
+                          ("group", str(alice)), ("group", lab.ALL_USERS), ("passwd", "mallory")):
+        assert getent(database, key) is None, key
+    assert lab.command("id", "alice", check=False).returncode == 1
+
+
+def test_a_well_formed_foreign_index_is_read(others):
+    """Positive control of the writer used below."""
+    publish(cdb.build([(UID, "mallory")], [(UID, "mallory"), (GID, "gang")], {"mallory": [GID]}))
+    line = getent("passwd", "mallory")
+    assert line.split(":")[2:4] == [str(UID), str(UID)]
+    assert getent("passwd", str(UID)) == line
+    assert lab.command("id", "-G", "mallory").stdout.split() == [str(UID), str(GID)]
+    assert getent("group", "gang").split(":")[2] == str(GID)
+    assert [entry.split(":")[0] for entry in others()] == ["mallory"]
+
+
+def test_missing(others, alice):
+    os.unlink(lab.INDEX)
+    assert_ours_are_gone(others, alice)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2047, 2048, 2056, 2088, 2089, 0.3, 0.5, 0.9, -8, -1])
+def test_torn(others, alice, index, keep):
+    size = int(keep * len(index)) if isinstance(keep, float) else keep
+    publish(index[:size])
+    assert_ours_are_gone(others, alice)
+
+
+def test_something_appended(others, alice, index):
+    publish(index + b"\0")
+    assert_ours_are_gone(others, alice)
+
+
+@pytest.mark.parametrize("data", [b"\0" * 8192, b"\xff" * 8192, os.urandom(8192), b"x"],
+                         ids=["zeros", "ones", "random", "short"])
+def test_nonsense(others, alice, data):
+    publish(data)
+    assert_ours_are_gone(others, alice)
+
+
+@pytest.mark.parametrize("owner, mode, is_read", [
+    ("atelier", 0o644, True), ("root", 0o644, True), ("bob", 0o644, False),
+    ("nobody", 0o644, False), ("apiuser", 0o644, False), ("atelier", 0o666, False),
+    ("root", 0o664, False),
+])
+def test_owner_and_mode(others, alice, index, owner, mode, is_read):
+    publish(index, owner, mode)
+    if is_read:
+        assert lab.uid_of("alice") == alice
+    else:
+        assert_ours_are_gone(others, alice)
+
+
+@pytest.mark.parametrize("owner, mode, is_read", [
+    ("atelier", 0o755, True), ("bob", 0o755, False), ("atelier", 0o777, False),
+    ("atelier", 0o775, False),
+])
+def test_owner_and_mode_of_the_directory(others, alice, owner, mode, is_read):
+    lab.command("chown", owner, DIR)
+    os.chmod(DIR, mode)
+    try:
+        if is_read:
+            assert lab.uid_of("alice") == alice
+        else:
+            assert_ours_are_gone(others, alice)
+    finally:
+        lab.command("chown", "atelier", DIR)
+        os.chmod(DIR, 0o755)
+
+
+def test_a_second_link(others, alice):
+    os.link(lab.INDEX, f"{DIR}/second")
+    try:
+        assert_ours_are_gone(others, alice)
+    finally:
+        os.unlink(f"{DIR}/second")
+    assert lab.uid_of("alice") == alice
+
+
+def test_a_symbolic_link(others, alice):
+    os.rename(lab.INDEX, f"{DIR}/elsewhere")
+    os.symlink(f"{DIR}/elsewhere", lab.INDEX)
+    try:
+        assert_ours_are_gone(others, alice)
+    finally:
+        os.rename(f"{DIR}/elsewhere", lab.INDEX)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "directory"])
+def test_no_regular_file(others, alice, make):
+    os.unlink(lab.INDEX)
+    make(lab.INDEX)
+    assert_ours_are_gone(others, alice)
+    if not os.path.isdir(lab.INDEX):
+        os.unlink(lab.INDEX)
+
+
+@pytest.mark.parametrize("uid", [0, 1, 33, 990, 999, 1000, 9999, 65001, 65534, 65535, 1 << 31,
+                                 (1 << 32) - 1])
+def test_a_user_out_of_range(others, uid):
+    before = getent("passwd", str(uid))
+    publish(cdb.build([(uid, "mallory"), (UID, "honest")], [(uid, "mallory"), (GID, "gang")]))
+    assert getent("passwd", "mallory") is None
+    assert getent("passwd", str(uid)) == before
+    assert getent("group", "mallory") is None
+    assert "mallory" not in "".join(others())
+    assert getent("passwd", "honest") is not None
+
+
+@pytest.mark.parametrize("gid", [0, 4, 27, 999, 9999, 65001, (1 << 32) - 1])
+def test_a_group_out_of_range(others, gid):
+    before = getent("group", str(gid))
+    extra = [(b"nmallory", cdb.user(UID, "mallory", gid)),
+             (cdb.by_id(b"u", UID), cdb.user(UID, "mallory", gid))]
+    publish(cdb.build([], [(gid, "gang")], extra=extra))
+    assert getent("passwd", "mallory") is None
+    assert getent("passwd", str(UID)) is None
+    assert getent("group", "gang") is None
+    assert getent("group", str(gid)) == before
+    others()
+
+
+@pytest.mark.parametrize("gid", [0, 4, 27, 999, 9999, 65001, (1 << 32) - 1])
+def test_a_membership_out_of_range(gid):
+    publish(cdb.build([(UID, "mallory")], [(UID, "mallory"), (GID, "gang")],
+                      {"mallory": [gid, GID]}))
+    got = lab.command("id", "-G", "mallory", check=False).stdout.split()
+    assert str(gid) not in got
+    assert set(got) <= {str(UID), str(GID)}
+
+
+def test_a_membership_of_somebody_elses(bob):
+    """bob is the host's: an index that speaks of him is not asked, or not believed."""
+    before = lab.command("id", "-G", "bob").stdout
+    root = lab.command("id", "-G", "root").stdout
+    publish(cdb.build([(UID, "mallory")], [(GID, "gang")], {"bob": [GID], "root": [GID]}))
+    assert lab.command("id", "-G", "bob").stdout == before
+    assert lab.command("id", "-G", "root").stdout == root
+
+
+@pytest.mark.parametrize("name", ["", "Root", "a:b", "../x", "a/b", "a\nb", "-x", "x" * 32, "a b",
+                                  "ä"])
+def test_a_name_that_cannot_be(others, name):
+    publish(cdb.build([(UID, name)], [(UID, name)]))
+    assert getent("passwd", str(UID)) is None
+    assert getent("group", str(UID)) is None
+    if name:
+        assert getent("passwd", name) is None
+    assert others() == []
+
+
+def test_an_account_of_the_host_cannot_be_replaced(others):
+    publish(cdb.build([(UID, "root"), (UID + 1, "bob")], [(UID, "root"), (UID + 1, "sudo")]))
+    assert getent("passwd", "root").split(":")[2] == "0"
+    assert lab.command("id", "-u", "bob").stdout.strip() != str(UID + 1)
+    assert getent("group", "sudo").split(":")[2] == "27"
+
+
+def test_a_record_under_the_key_of_another(others, alice):
+    publish(cdb.build([], extra=[(b"nmallory", cdb.user(UID, "trudy")),
+                                 (cdb.by_id(b"u", UID), cdb.user(UID + 1, "trudy")),
+                                 (b"Ggang", cdb.group(GID, "other")),
+                                 (cdb.by_id(b"g", GID), cdb.group(GID + 1, "gang"))]))
+    for database, key in (("passwd", "mallory"), ("passwd", str(UID)), ("group", "gang"),
+                          ("group", str(GID)), ("passwd", "trudy")):
+        assert getent(database, key) is None, key
+
+
+def test_a_home_and_a_shell_cannot_be_named():
+    publish(cdb.build([], extra=[(b"nmallory", cdb.user(UID, "mallory", shell=0xFFFFFFFF))]))
+    entry = getent("passwd", "mallory").split(":")
+    assert entry[5:] == [f"{lab.HOMES}/mallory", "/usr/sbin/nologin"]
+
+
+@pytest.mark.parametrize("meta", [
+    {"magic": b"ATELIDX2"}, {"version": 0}, {"version": 2}, {"size": 0}, {"size": (1 << 32) - 1},
+    {"user_count": (1 << 32) - 1}, {"group_count": (1 << 32) - 1},
+], ids=repr)
+def test_a_meta_record_that_lies(others, alice, meta):
+    publish(cdb.build([(UID, "mallory")], [(GID, "gang")], **meta))
+    assert_ours_are_gone(others, alice)
+
+
+def test_too_large(others, alice, index):
+    publish(index)
+    os.truncate(lab.INDEX, (64 << 20) + 4096)
+    assert_ours_are_gone(others, alice)
+
+
+def test_flipped_bits_never_crash_and_never_lie(index, alice, bob):
+    """Whatever comes out is alice with her uid, or nothing."""
+    some = random.Random(4711)
+    for _ in range(150):
+        data = bytearray(index)
+        for _ in range(some.choice((1, 4, 64))):
+            data[some.randrange(len(data))] ^= 1 << some.randrange(8)
+        publish(bytes(data))
+        assert getent("passwd", "bob").split(":")[2] == str(bob)
+        line = getent("passwd", "alice")
+        assert line is None or lab.ID_MIN <= int(line.split(":")[2]) <= 65000
+        for entry in getent("passwd").splitlines():
+            fields = entry.split(":")
+            assert fields[5] == f"{lab.HOMES}/{fields[0]}" or int(fields[2]) not in \
+                range(lab.ID_MIN, 65001)
+
+
+def test_start_up_mends_the_index(index, alice):
+    for damage in (lambda: os.unlink(lab.INDEX), lambda: publish(index[:3000]),
+                   lambda: publish(cdb.build([(UID, "mallory")]))):
+        damage()
+        assert lab.uid_of("alice") is None
+        lab.service("restart", "sessiond-api")
+        assert lab.uid_of("alice") == alice
+        assert lab.uid_of("mallory") is None
+    lab.bring_up()
+    with open(lab.INDEX, "rb") as file:
+        assert file.read() == index
+
+
+def test_a_reader_sees_no_gap_while_users_are_added(alice):
+    code = ("import pwd, sys, time\n"
+            "end = time.monotonic() + float(sys.argv[1]); n = 0\n"
+            "while time.monotonic() < end:\n"
+            "    assert pwd.getpwnam('alice').pw_uid == int(sys.argv[2]); n += 1\n"
+            "print(n)")
+    with subprocess.Popen([lab.PYTHON, "-I", "-c", code, "2", str(alice)], stdout=subprocess.PIPE,
+                          text=True) as reader:
+        added = 0
+        while reader.poll() is None:
+            assert lab.user_add(external_id=f"gap:{added}", name=f"gap{added}").status in (200, 201)
+            added += 1
+        assert reader.returncode == 0
+        assert int(reader.stdout.read()) > 100
+    assert added > 3
