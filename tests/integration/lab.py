@@ -272,15 +272,23 @@ class Process:
         return f"<{self.pid} {self.comm} uid={self.uid} {self.state}>"
 
 
+def process_or_none(pid):
+    """None if it is gone. A process that is dying refuses its namespaces for a moment: ask again."""
+    deadline = time.monotonic() + 1
+    while True:
+        try:
+            return Process(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        except PermissionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+
+
 def processes():
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                found.append(Process(int(name)))
-            except (FileNotFoundError, ProcessLookupError):
-                pass  # gone meanwhile
-    return found
+    found = (process_or_none(int(name)) for name in os.listdir("/proc") if name.isdecimal())
+    return [process for process in found if process]
 
 
 def procs_of_uid(uid):
