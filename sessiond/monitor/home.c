@@ -26,22 +26,29 @@
 
 static int homes_fd = -1;
 
+/* Open a directory for reading its names. Return: to be closed with closedir(3), or NULL. */
+static DIR *dir_list(int parent, const char *name, int flags)
+{
+    cleanup_close int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (dir)
+        (void)fd_take(&fd);
+    return dir;
+}
+
 /* Remove a half-made home: flat files, `work`, the directory. None of it was ever a user's. */
 static void half_made_remove(int parent, const char *name)
 {
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *dir = dir_list(parent, name, O_NOFOLLOW);
 
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
+    if (!dir)
         return;
-    }
     for (struct dirent *e; (e = readdir(dir));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
-        if (unlinkat(fd, e->d_name, 0) < 0)
-            (void)unlinkat(fd, e->d_name, AT_REMOVEDIR);
+        if (unlinkat(dirfd(dir), e->d_name, 0) < 0)
+            (void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
     }
     (void)closedir(dir);
     (void)unlinkat(parent, name, AT_REMOVEDIR);
@@ -49,14 +56,10 @@ static void half_made_remove(int parent, const char *name)
 
 static void sweep(int parent)
 {
-    int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *dir = dir_list(parent, ".", 0);
 
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
+    if (!dir)
         return;
-    }
     for (struct dirent *e; (e = readdir(dir));) {
         if (strncmp(e->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0)
             half_made_remove(parent, e->d_name);
@@ -110,17 +113,14 @@ static int skel_copy_one(int skel, int home, const char *name, uid_t uid, gid_t 
 /* The regular files of the host's skeleton; it is root's, and a home without it is no fault. */
 static int skel_copy(int home, uid_t uid, gid_t gid)
 {
-    int skel = open(SKEL_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-    DIR *dir = skel >= 0 ? fdopendir(skel) : NULL;
+    DIR *dir = dir_list(AT_FDCWD, SKEL_DIR, 0);
+    int r = 0;
 
-    if (!dir) {
-        if (skel >= 0)
-            (void)close(skel);
+    if (!dir)
         return 0;
-    }
     for (struct dirent *e; r == 0 && (e = readdir(dir));) {
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            r = skel_copy_one(skel, home, e->d_name, uid, gid);
+            r = skel_copy_one(dirfd(dir), home, e->d_name, uid, gid);
     }
     (void)closedir(dir);
     return r;
