@@ -56,7 +56,7 @@ struct index_meta {
 };
 
 enum index_shell {
-    INDEX_SHELL_ATELIER = 0, /* /usr/lib/atelier/shell */
+    INDEX_SHELL_ATELIER = 0, /* ATELIER_PROGRAMS_DIR/shell */
     INDEX_SHELL_NOLOGIN = 1, /* /usr/sbin/nologin */
 };
 

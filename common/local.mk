@@ -7,6 +7,8 @@ libcommon_la_SOURCES = \
 	%D%/ids.h \
 	%D%/index_format.h \
 	%D%/index_read.c %D%/index_read.h \
+	%D%/pam_wire.h \
 	%D%/payload.c %D%/payload.h \
+	%D%/session_wire.h \
 	%D%/str.c %D%/str.h \
 	%D%/wire.h

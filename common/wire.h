@@ -14,6 +14,13 @@
  *   LOCK_TAKE                  LOCK_TAKEN or LOCK_BUSY; LOCK_LOST when held longer than a second
  *   LOCK_DROP                  (nothing)
  *   STATUS_GET                 STATUS
+ *   SESSION_ANSWER             SESSION_ASK before it, SESSION_STARTED or SESSION_FAILED after it
+ *   SESSION_KILL, USER_KILL    (nothing of their own: SESSION_ENDED, RUN_ENDED follow)
+ *                              SESSION_ENDED
+ *
+ * Sessions outlive a connection: after WELCOME sessiond sends SESSION_STARTED for each one that
+ * lives, then SESSION_SYNCED. A question that the api does not answer within
+ * WIRE_SESSION_ASK_MS, or that is open when the connection ends, is denied by sessiond.
  */
 #ifndef ATELIER_WIRE_H
 #define ATELIER_WIRE_H
@@ -22,11 +29,19 @@
 
 #include "common/str.h"
 
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 /* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
 #define WIRE_GROUPS_MAX 32u
 #define WIRE_PATH_SIZE  128u
 #define WIRE_RUNS_MAX   256u
+
+#define WIRE_SESSIONS_MAX          512u
+#define WIRE_SESSIONS_PER_USER_MAX 16u
+#define WIRE_SESSION_ASK_MS        2000
+#define WIRE_SESSION_ID_SIZE       36u /* 32 lower-case hex digits and NULs */
+#define WIRE_SERVICE_SIZE          32u
+#define WIRE_TTY_SIZE              32u
+#define WIRE_RHOST_SIZE            64u /* an address; a longer name is cut */
 
 enum wire_type {
     WIRE_HELLO = 1,
@@ -35,6 +50,9 @@ enum wire_type {
     WIRE_LOCK_TAKE,
     WIRE_LOCK_DROP,
     WIRE_STATUS_GET,
+    WIRE_SESSION_ANSWER,
+    WIRE_SESSION_KILL,
+    WIRE_USER_KILL,
 
     WIRE_WELCOME = 64,
     WIRE_RUN_STARTED,
@@ -44,14 +62,21 @@ enum wire_type {
     WIRE_LOCK_BUSY,
     WIRE_LOCK_LOST,
     WIRE_STATUS,
+    WIRE_SESSION_ASK,
+    WIRE_SESSION_STARTED,
+    WIRE_SESSION_FAILED,
+    WIRE_SESSION_ENDED,
+    WIRE_SESSION_SYNCED,
 };
 
-/* First part of every message. HELLO, WELCOME, LOCK_* and STATUS_GET are a head alone. */
+/* First part of every message. HELLO, WELCOME, LOCK_*, STATUS_GET and SESSION_SYNCED are a head
+ * alone. */
 struct wire_head {
     uint32_t version;    /* WIRE_VERSION */
     uint32_t type;       /* enum wire_type */
     uint32_t size_bytes; /* of the whole struct that this heads */
-    uint32_t tag;        /* RUN_*: chosen by the api, unique among its live runs; else 0 */
+    uint32_t tag;        /* RUN_*: chosen by the api, unique among its live runs. SESSION_ASK,
+                          * _ANSWER, _FAILED: chosen by sessiond, above 0. Else 0 */
 };
 
 enum wire_net {
@@ -61,6 +86,7 @@ enum wire_net {
 
 enum wire_profile {
     WIRE_PROFILE_RUN = 0,
+    WIRE_PROFILE_LOGIN = 1,
 };
 
 /* What cgroup support a plan asks for and a receipt reports. Only NONE is built so far. */
@@ -169,7 +195,9 @@ struct wire_run_started {
     X(FILTER, "filter", "load the system call filter")                                             \
     X(RECEIPT, "receipt", "read the receipt from the kernel")                                      \
     X(VERIFY, "verify", "compare the receipt with the plan")                                       \
-    X(EXEC, "exec", "start the program")
+    X(EXEC, "exec", "start the program")                                                           \
+    X(ASK, "ask", "ask the api about the login")                                                   \
+    X(LEASE, "lease", "bind the session to the login's process")
 
 enum wire_step {
 #define WIRE_STEP_ENUM(id, key, text) WIRE_STEP_##id,
@@ -224,6 +252,99 @@ struct wire_status {
     uint32_t net_revision;
     uint32_t cgroup_mode;
     uint32_t runs;
+    uint32_t sessions;
+    uint32_t landlock_abi; /* of the kernel; 0: none. Below 6 abstract sockets are shared */
+};
+
+/* --- sessions ------------------------------------------------------------------------------ */
+
+/* A login stands in open_session. All text is printable ASCII and ends with a NUL. */
+struct wire_session_ask {
+    struct wire_head head;
+    uint32_t uid;
+    uint32_t holder_pid; /* the login's process, on the host */
+    char service[WIRE_SERVICE_SIZE];
+    char tty[WIRE_TTY_SIZE];
+    char rhost[WIRE_RHOST_SIZE];
+};
+
+enum wire_session_verdict {
+    WIRE_SESSION_DENY = 0,
+    WIRE_SESSION_ALLOW = 1,
+};
+
+/* On DENY everything after verdict is 0. */
+struct wire_session_answer {
+    struct wire_head head;
+    uint32_t verdict; /* enum wire_session_verdict */
+    uint32_t uid;     /* as asked */
+    uint32_t gid;
+    uint32_t profile;     /* WIRE_PROFILE_LOGIN */
+    uint32_t cgroup_mode; /* enum wire_cgroup_mode: the least that must be enforced */
+    uint32_t group_count;
+    struct wire_group groups[WIRE_GROUPS_MAX];
+    char name[NAME_SIZE];
+    char session_id[WIRE_SESSION_ID_SIZE]; /* fresh, random */
+};
+
+/* Answer to ALLOW: the login goes on, confined. Or, with tag 0: it lives still. */
+struct wire_session_started {
+    struct wire_head head;
+    uint32_t uid;
+    uint32_t holder_pid;
+    uint32_t init_pid;
+    uint32_t is_scoped; /* abstract AF_UNIX names and signals end at the session (Landlock) */
+    int64_t started_us; /* Unix microseconds */
+    char session_id[WIRE_SESSION_ID_SIZE];
+    char service[WIRE_SERVICE_SIZE];
+    char line[WIRE_TTY_SIZE]; /* ut_line of its utmp record */
+    char rhost[WIRE_RHOST_SIZE];
+    struct wire_receipt receipt; /* of the login's process, after it joined */
+};
+
+/* Answer to ALLOW: there is no session. */
+struct wire_session_failed {
+    struct wire_head head;
+    uint32_t uid;
+    uint32_t step; /* enum wire_step */
+    uint32_t error;
+    char session_id[WIRE_SESSION_ID_SIZE];
+    char what[WIRE_PATH_SIZE];
+};
+
+/* One table: enum, key in audit and API. */
+#define WIRE_SESSION_ENDS(X)                                                                       \
+    X(CLOSED, "closed") /* by close_session */                                                     \
+    X(LEFT, "left")     /* the login's process is gone */                                          \
+    X(KILLED, "killed") /* SESSION_KILL or USER_KILL */                                            \
+    X(UNSAFE, "unsafe") /* the network rules stopped to hold */                                    \
+    X(LOST, "lost")     /* its init died, killed from outside */
+
+enum wire_session_end {
+#define WIRE_SESSION_END_ENUM(id, key) WIRE_SESSION_END_##id,
+    WIRE_SESSION_ENDS(WIRE_SESSION_END_ENUM)
+#undef WIRE_SESSION_END_ENUM
+        WIRE_SESSION_END__COUNT,
+};
+
+/* The init is reaped: no process of the session is left. */
+struct wire_session_ended {
+    struct wire_head head;
+    uint32_t uid;
+    uint32_t end; /* enum wire_session_end */
+    int64_t ended_us;
+    char session_id[WIRE_SESSION_ID_SIZE];
+};
+
+struct wire_session_kill {
+    struct wire_head head;
+    char session_id[WIRE_SESSION_ID_SIZE];
+};
+
+/* Every run and every session of this user, and the logins that stand in open_session. */
+struct wire_user_kill {
+    struct wire_head head;
+    uint32_t uid;
 };
 
 #endif

@@ -13,7 +13,7 @@ static listing_cursor user_cursor;
 
 static const char *shell_path(uint32_t code)
 {
-    return code == INDEX_SHELL_ATELIER ? "/usr/lib/atelier/shell" : "/usr/sbin/nologin";
+    return code == INDEX_SHELL_ATELIER ? ATELIER_PROGRAMS_DIR "/shell" : "/usr/sbin/nologin";
 }
 
 /*

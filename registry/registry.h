@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * registry.h - the one door to registry.db: users, groups, ids, callers, runs.
+ * registry.h - the one door to registry.db: users, groups, ids, links, callers, runs, sessions.
  *
  * The database is the truth and is opened by one process only; what NSS reads is the index, which
  * registry functions derive from it. Everything behind this header could be another engine.
@@ -52,8 +52,9 @@ struct user {
     uint32_t uid; /* and gid of the private group of the same name */
     char name[NAME_SIZE];
     char email[EMAIL_SIZE]; /* lower case; "" if none */
-    enum user_state state;
-    int64_t created_s; /* Unix seconds */
+    enum user_state state;  /* as of now: EXPIRED when expires_s has passed, LOCKED before that */
+    int64_t created_s;      /* Unix seconds */
+    int64_t expires_s;      /* Unix seconds; 0: never */
 };
 
 struct group {
@@ -205,6 +206,32 @@ int user_list(struct registry *reg, user_fn fn, void *arg);
  */
 int user_activate(struct registry *reg, uint32_t uid);
 
+/**
+ * user_lock() - Lock or unlock a user, durably
+ *
+ * Unlocked means active again, or reserved if there was no login and no run yet. Not visible to
+ * NSS. What runs is not touched: the caller ends it.
+ *
+ * Return: 0, also if nothing changed; -ENOENT; or a negative errno.
+ */
+int user_lock(struct registry *reg, uint32_t uid, bool is_locked);
+
+/**
+ * user_set_expiry() - When a user's time is over
+ * @expires_s: Unix seconds, may be in the past; 0: never
+ *
+ * Return: 0, -EINVAL (negative), -ENOENT, or a negative errno.
+ */
+int user_set_expiry(struct registry *reg, uint32_t uid, int64_t expires_s);
+
+/**
+ * user_next_expiry() - The first expiry after a moment, so that the caller can wait for it
+ * @ret_expires_s: 0 if there is none
+ *
+ * Return: 0 or a negative errno.
+ */
+int user_next_expiry(struct registry *reg, int64_t after_s, int64_t *ret_expires_s);
+
 /* --- groups -------------------------------------------------------------------------------- */
 
 /* Return: 0, -EEXIST, -EINVAL (syntax), -EPERM (reserved), -ENOSPC (ids), or a negative errno. */
@@ -228,10 +255,87 @@ int group_list(struct registry *reg, group_fn fn, void *arg);
 int group_of_user(struct registry *reg, uint32_t uid, struct group *ret_groups, size_t max,
                   size_t *ret_n);
 
+/* --- links --------------------------------------------------------------------------------- */
+
+/*
+ * A link is a secret in two forms, a token and a code, of which only keyed hashes are stored. One
+ * use of either uses up both.
+ */
+#define LINK_ID_SIZE   17u /* 16 lower-case hex digits and a NUL */
+#define LINK_HASH_SIZE 32u
+
+/* One table: enum, key in database, API and command line. */
+#define LINK_PURPOSES(X) X(ANY, "any") X(SSH, "ssh") X(WEB, "web")
+
+enum link_purpose {
+#define LINK_PURPOSE_ENUM(id, key) LINK_PURPOSE_##id,
+    LINK_PURPOSES(LINK_PURPOSE_ENUM)
+#undef LINK_PURPOSE_ENUM
+        LINK_PURPOSE__COUNT,
+};
+
+const char *link_purpose_key(enum link_purpose purpose);
+
+struct link {
+    char link_id[LINK_ID_SIZE]; /* names the link in lists and logs; random, opens nothing */
+    uint32_t uid;
+    uint32_t caller_uid; /* who made it; 0 for admin.sock */
+    enum link_purpose purpose;
+    int64_t created_s; /* Unix seconds, all of them; 0: not yet */
+    int64_t expires_s;
+    int64_t used_s;
+    int64_t revoked_s;
+    char name[NAME_SIZE]; /* of the user; filled in when read */
+};
+
+/**
+ * link_add() - Store a new link, durably
+ * @link:       link_id, uid, caller_uid, purpose, created_s, expires_s
+ * @token_hash: LINK_HASH_SIZE bytes
+ * @code_hash:  LINK_HASH_SIZE bytes
+ *
+ * Return: 0, -ENOENT (no such user), -EEXIST (id or hash is there), or a negative errno.
+ */
+int link_add(struct registry *reg, const struct link *link, const uint8_t *token_hash,
+             const uint8_t *code_hash);
+
+enum link_verdict {
+    LINK_REFUSED = 0, /* which of the conditions failed is not told */
+    LINK_ACCEPTED = 1,
+};
+
+/**
+ * link_consume() - Check a link and use it up, in one statement
+ * @hash:        Of a token or a code, LINK_HASH_SIZE bytes
+ * @name:        Of the user who must own it; checked here, never changed
+ * @door:        SSH or WEB: links for this purpose or for any are good
+ * @now_s:       Unix seconds
+ * @ret_link:    Set on LINK_ACCEPTED
+ * @ret_verdict: Set when 0 is returned
+ *
+ * Accepted if and only if it was unused, unrevoked, unexpired, of this user, for this door, and the
+ * user is neither locked, expired nor deleted; it is then used, durably, and the user is active.
+ * Whatever is refused is left as it was. The same work is done for a name that nobody has.
+ *
+ * Return: 0, or a negative errno: could not find out, nothing is used up.
+ */
+int link_consume(struct registry *reg, const uint8_t *hash, const char *name,
+                 enum link_purpose door, int64_t now_s, struct link *ret_link,
+                 enum link_verdict *ret_verdict);
+
+/* Return: 0, also if it was used or revoked before; -ENOENT; or a negative errno. */
+int link_revoke(struct registry *reg, const char *link_id, int64_t now_s);
+/* Return: 0, -ENOENT, or a negative errno. */
+int link_get(struct registry *reg, const char *link_id, struct link *ret_link);
+/* Called for each link, newest first; a non-zero return stops the listing and is returned. */
+typedef int (*link_fn)(void *arg, const struct link *link);
+int link_list(struct registry *reg, link_fn fn, void *arg);
+
 /* --- callers ------------------------------------------------------------------------------- */
 
 /* One table: bit, key in database, API and command line. */
-#define CALLER_VERBS(X) X(USERS, "users") X(RUNS, "runs") X(NET_PUBLIC, "net-public")
+#define CALLER_VERBS(X)                                                                            \
+    X(USERS, "users") X(RUNS, "runs") X(NET_PUBLIC, "net-public") X(LINKS, "links")
 
 enum caller_verb {
 #define CALLER_VERB_ENUM(id, key) CALLER_VERB_##id,
@@ -304,6 +408,29 @@ int run_commit(struct registry *reg);
 
 /* Rows without an end, from before a crash: close them as `internal`. Part of registry_open(). */
 int run_close_stale(struct registry *reg);
+
+/* --- sessions ------------------------------------------------------------------------------ */
+
+#define SESSION_ID_SIZE 33u /* 32 lower-case hex digits and a NUL */
+
+/* One row of the audit of sessions. Times are Unix microseconds, 0 while not known. */
+struct session_row {
+    char session_id[SESSION_ID_SIZE];
+    uint32_t uid;
+    char service[32];
+    char line[32];
+    char rhost[64];
+    int64_t started_us;
+    int64_t ended_us;
+    char end[STATUS_SIZE]; /* "" until ended */
+};
+
+/* Insert or update by session_id, durably. Return: 0, -EINVAL, or a negative errno. */
+int session_put(struct registry *reg, const struct session_row *row);
+
+/* Called for each row without an end; a non-zero return stops the listing and is returned. */
+typedef int (*session_fn)(void *arg, const struct session_row *row);
+int session_list_open(struct registry *reg, session_fn fn, void *arg);
 
 /* --- index --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: ISC
+noinst_HEADERS += %D%/magic_link.h
