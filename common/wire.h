@@ -293,7 +293,7 @@ struct wire_session_started {
     uint32_t uid;
     uint32_t holder_pid;
     uint32_t init_pid;
-    uint32_t is_scoped; /* abstract AF_UNIX names and signals end at the session (Landlock) */
+    uint32_t is_scoped; /* abstract AF_UNIX names outside are out of reach (Landlock) */
     int64_t started_us; /* Unix microseconds */
     char session_id[WIRE_SESSION_ID_SIZE];
     char service[WIRE_SERVICE_SIZE];

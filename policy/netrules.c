@@ -11,7 +11,8 @@
  *   2. REPLY packets: answers of a participant's own listener. Refused before the exceptions below,
  *      which would open inbound. Their own outgoing connections are ORIGINAL. SYN-ACKs are named
  *      again, because to conntrack a packet can be INVALID or untracked. SYN cookies have no owner
- *      and pass all of this: that is why runs may not listen (syscalls.def).
+ *      and pass all of this: the rule behind the jump drops everybody's, and runs, which have no
+ *      use for it, may not listen at all (syscalls.def).
  *   3. Resolvers, port 53 alone. Before the addresses: they are often 127.0.0.53 or private.
  *   4. Every address of this host, broadcast, multicast: by the kernel's routing table, because
  *      lists of addresses forget the public ones.
@@ -46,6 +47,9 @@ _Static_assert(ID_NET_MIN == NET_MIN, "the range of the rules is that of ids.h")
 _Static_assert(ID_NET_MAX == NET_MAX, "the range of the rules is that of ids.h");
 #define RANGE_(a, b) STR_(a) "-" STR_(b)
 #define JUMP         "-m owner --uid-owner " RANGE_(NET_MIN, NET_MAX) " -j " NETRULES_CHAIN
+
+/* Source: iptables-extensions(8), owner. Cookies have no socket (tcp_output.c, tcp_make_synack). */
+#define DROP "-p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK -m owner ! --socket-exists -j DROP"
 
 /* Longest text: about 50 lines of at most 100 bytes, twice 2 lines for each resolver. */
 #define TEXT_SIZE 16384u
@@ -182,6 +186,11 @@ const char *netrules_jump(void)
     return JUMP;
 }
 
+const char *netrules_drop(void)
+{
+    return DROP;
+}
+
 int netrules_text(enum netrules_family family, const struct netrules_spec *spec, char **ret_text)
 {
     cleanup_free char *buf = malloc(TEXT_SIZE);
@@ -214,7 +223,9 @@ int netrules_text(enum netrules_family family, const struct netrules_spec *spec,
         family == NETRULES_V4 ? "icmp-admin-prohibited" : "icmp6-adm-prohibited");
     if (spec->jump_present)
         add(&t, "-D OUTPUT " JUMP "\n");
-    add(&t, "-I OUTPUT 1 " JUMP "\nCOMMIT\n");
+    if (spec->drop_present)
+        add(&t, "-D OUTPUT " DROP "\n");
+    add(&t, "-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " DROP "\nCOMMIT\n");
     if (t.overflow)
         return -ENOMEM;
     *ret_text = buf;
@@ -238,7 +249,7 @@ int netrules_revision(const struct netrules_spec *spec, uint32_t *ret_revision)
     uint32_t hash = 2166136261u;
     int err;
 
-    first.jump_present = false;
+    first.jump_present = first.drop_present = false;
     err = netrules_text(NETRULES_V4, &first, &text4);
     if (err < 0)
         return err;

@@ -23,6 +23,7 @@ struct netrules_spec {
     const struct in6_addr *resolvers6;
     size_t resolver6_count;
     bool jump_present; /* OUTPUT has our jump (iptables -C): move it, else add it */
+    bool drop_present; /* the same of the rule behind it */
 };
 
 /**
@@ -33,14 +34,23 @@ struct netrules_spec {
 const char *netrules_jump(void);
 
 /**
+ * netrules_drop() - The rule right behind the jump, likewise
+ *
+ * SYN-ACKs without a socket are SYN cookies: whose listener they answer for cannot be told, so
+ * nobody's are sent (doc/decisions/0007-runs-may-not-listen.md).
+ */
+const char *netrules_drop(void);
+
+/**
  * netrules_text() - The rules of one address family
  * @family:   NETRULES_V4 for iptables-restore, NETRULES_V6 for ip6tables-restore
  * @spec:     Borrowed; both families may be filled in
  * @ret_text: NUL-terminated text, heap, free() it
  *
  * For `iptables-restore --noflush`: one transaction that replaces our two chains and puts the jump
- * at line 1 of OUTPUT; other chains and rules stay. If spec->jump_present is wrong, the whole
- * transaction fails (true, but gone) or the jump is there twice (false, but there): ask first.
+ * at line 1 of OUTPUT, the drop at line 2; other chains and rules stay. If spec->jump_present or
+ * drop_present is wrong, the whole transaction fails (true, but gone) or the rule is there twice
+ * (false, but there): ask first.
  *
  * Return: 0, -EINVAL for too many resolvers or one that is no host's address, -ENOMEM.
  */
@@ -48,7 +58,7 @@ int netrules_text(enum netrules_family family, const struct netrules_spec *spec,
 
 /**
  * netrules_revision() - One number for the rules of both families
- * @spec:         As for netrules_text(); jump_present has no influence
+ * @spec:         As for netrules_text(); jump_present and drop_present have no influence
  * @ret_revision: Never 0; the same for the same rules on every host and after every restart
  *
  * Names rules in receipts and logs. Not a signature.

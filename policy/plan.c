@@ -55,6 +55,8 @@ const struct plan_entry plan_base[] = {
     ROOT_AT("lib32"), ROOT_AT("lib64"), ROOT_AT("libx32"),
 
     DIR_AT("proc", 0555), DIR_AT("sys", 0555), DIR_AT("run", 0755), DIR_AT("tmp", 0755),
+    DIR_AT(PLAN_LOG_DIR, 0700),
+    {.op = PLAN_SOCKET, .target = PLAN_LOG_DIR "/log", .source = "/dev/log", .optional = true},
     DIR_AT("home", 0755), DIR_AT("root", 0700), DIR_AT("var", 0755), DIR_AT("var/tmp", 0755),
 
     /* Directories of /etc are bound, so that ca-certificates and alternatives stay current. */
@@ -94,6 +96,10 @@ const struct plan_entry plan_base[] = {
     LINK_AT("dev/fd", "/proc/self/fd"), LINK_AT("dev/stdin", "fd/0"),
     LINK_AT("dev/stdout", "fd/1"), LINK_AT("dev/stderr", "fd/2"),
     DIR_AT("dev/shm", 0755),
+    /* Of use in sessions only: a run has no terminal, and no devpts on dev/pts. */
+    NODE_AT("dev/tty", 5, 0), DIR_AT("dev/pts", 0755), LINK_AT("dev/ptmx", "pts/ptmx"),
+    /* syslog(3) of sshd's monitor, which lives in a session's tree; nobody else may pass here. */
+    LINK_AT("dev/log", "/" PLAN_LOG_DIR "/log"),
     {.op = PLAN_SEAL, .target = "dev"},
 };
 const size_t plan_base_count = sizeof(plan_base) / sizeof(plan_base[0]);

@@ -13,15 +13,16 @@
 #include <stdint.h>
 
 enum plan_op {
-    PLAN_DIR,   /* mkdir target, mode */
-    PLAN_TMPFS, /* empty file system of bytes and inodes on target, mode */
-    PLAN_BIND,  /* source, recursively read-only, nosuid, nodev, on target */
-    PLAN_ROOT,  /* top-level name: copied if the host has a link, bound if it has a directory */
-    PLAN_COPY,  /* the regular file source (followed, root reads it), as target */
-    PLAN_TEXT,  /* source is the content of the new file target */
-    PLAN_LINK,  /* symbolic link target -> source */
-    PLAN_NODE,  /* character device target; bytes: major, inodes: minor */
-    PLAN_SEAL,  /* the mount at target becomes read-only */
+    PLAN_DIR,    /* mkdir target, mode */
+    PLAN_TMPFS,  /* empty file system of bytes and inodes on target, mode */
+    PLAN_BIND,   /* source, recursively read-only, nosuid, nodev, on target */
+    PLAN_ROOT,   /* top-level name: copied if the host has a link, bound if it has a directory */
+    PLAN_COPY,   /* the regular file source (followed, root reads it), as target */
+    PLAN_TEXT,   /* source is the content of the new file target */
+    PLAN_SOCKET, /* the socket source (followed), on the new file target */
+    PLAN_LINK,   /* symbolic link target -> source */
+    PLAN_NODE,   /* character device target; bytes: major, inodes: minor */
+    PLAN_SEAL,   /* the mount at target becomes read-only */
 };
 
 struct plan_entry {
@@ -41,6 +42,20 @@ extern const size_t plan_base_count;
 /* The mounts that each run makes for itself, before the home. */
 extern const struct plan_entry plan_run[];
 extern const size_t plan_run_count;
+
+/* Root's alone in every tree: the host's log socket for the login's own process. */
+#define PLAN_LOG_DIR "run/host"
+
+/*
+ * Terminals of a session: an instance of its own, so that nobody takes all of the host's. gid 5 is
+ * tty on Debian (base-passwd); sshd gives a terminal to that group.
+ * Source: Documentation/filesystems/devpts.rst of the kernel.
+ */
+#define PLAN_DEVPTS_OPTIONS "newinstance,max=16,ptmxmode=0666,mode=0620,gid=5"
+
+/* In a session's tree: "UID SHELL\n". The login shell looks for it; the host has no such file. */
+#define PLAN_SESSION_FILE  "/etc/atelier/session"
+#define PLAN_SESSION_SHELL "/bin/bash"
 
 /* Sizes of the run's HOME tmpfs. */
 #define PLAN_HOME_BYTES  (256ull << 20)

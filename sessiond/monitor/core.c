@@ -16,6 +16,7 @@
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
+#include "sessiond/monitor/session.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -73,6 +74,7 @@ static void connection_close(struct core *core)
     if (core->monitor->runs)
         log_warning("the api is gone: its runs end runs=%u", core->monitor->run_count);
     run_kill_all(core->monitor);
+    session_api_gone(core->monitor);
 }
 
 static void connection_doom(struct core *core)
@@ -118,6 +120,11 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+bool core_is_up(const struct core *core)
+{
+    return core->fd >= 0 && core->greeted && !core->doomed;
+}
+
 void core_send(struct core *core, struct wire_head *head)
 {
     struct queued *q;
@@ -156,6 +163,7 @@ static void do_hello(struct core *core, const void *msg, struct msg_extra *extra
     (void)extra;
     core->greeted = true;
     send_head(core, WIRE_WELCOME);
+    session_announce(core->monitor);
 }
 
 static void do_run_start(struct core *core, const void *msg, struct msg_extra *extra)
@@ -185,6 +193,29 @@ static void do_lock_drop(struct core *core, const void *msg, struct msg_extra *e
     pwlock_drop(core->lock);
 }
 
+static void do_session_answer(struct core *core, const void *msg, struct msg_extra *extra)
+{
+    (void)extra;
+    session_answer(core->monitor, msg);
+}
+
+static void do_session_kill(struct core *core, const void *msg, struct msg_extra *extra)
+{
+    const struct wire_session_kill *k = msg;
+
+    (void)extra;
+    session_kill(core->monitor, k->session_id);
+}
+
+static void do_user_kill(struct core *core, const void *msg, struct msg_extra *extra)
+{
+    const struct wire_user_kill *k = msg;
+
+    (void)extra;
+    run_kill_user(core->monitor, k->uid);
+    session_kill_user(core->monitor, k->uid);
+}
+
 static void do_status_get(struct core *core, const void *msg, struct msg_extra *extra)
 {
     struct wire_status st = {.head = {.type = WIRE_STATUS, .size_bytes = sizeof(st)}};
@@ -195,6 +226,8 @@ static void do_status_get(struct core *core, const void *msg, struct msg_extra *
     st.net_revision = core->monitor->net_revision;
     st.cgroup_mode = WIRE_CGROUP_NONE;
     st.runs = core->monitor->run_count;
+    st.sessions = session_count(core->monitor);
+    st.landlock_abi = core->monitor->scope.abi;
     core_send(core, &st.head);
 }
 
@@ -212,6 +245,9 @@ static const struct request {
     {WIRE_LOCK_TAKE, sizeof(struct wire_head), 0, false, do_lock_take},
     {WIRE_LOCK_DROP, sizeof(struct wire_head), 0, false, do_lock_drop},
     {WIRE_STATUS_GET, sizeof(struct wire_head), 0, false, do_status_get},
+    {WIRE_SESSION_ANSWER, sizeof(struct wire_session_answer), 0, false, do_session_answer},
+    {WIRE_SESSION_KILL, sizeof(struct wire_session_kill), 0, false, do_session_kill},
+    {WIRE_USER_KILL, sizeof(struct wire_user_kill), 0, false, do_user_kill},
 };
 
 static const struct request *request_find(const struct core *core, const struct wire_head *head,
@@ -250,6 +286,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     static union {
         struct wire_head head;
         struct wire_run_start start;
+        struct wire_session_answer answer;
     } buf;
     struct core *core = arg;
     struct msg_extra extra;

@@ -9,6 +9,8 @@
 #ifndef ATELIER_CORE_H
 #define ATELIER_CORE_H
 
+#include <stdbool.h>
+
 #include "common/wire.h"
 #include "sessiond/monitor/monitor.h"
 
@@ -23,6 +25,9 @@ int core_new(struct monitor *m, int listen_fd);
 
 /* Close the connection (ending its runs) and stop listening. */
 void core_free(struct core *core);
+
+/* Is there an api that has greeted? */
+bool core_is_up(const struct core *core);
 
 /**
  * core_send() - Queue a message for the api

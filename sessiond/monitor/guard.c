@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* guard.c - the rules must hold while a run relies on them. */
+/* guard.c - the rules must hold while a run or session relies on them. */
 #include "sessiond/monitor/guard.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/run.h"
+#include "sessiond/monitor/session.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -20,15 +21,21 @@ struct guard {
     bool is_asking;
 };
 
+static bool anybody_relies(const struct monitor *m)
+{
+    return run_any_public(m) || session_any(m);
+}
+
 static void on_verdict(void *arg, enum wire_canary verdict, const char *what)
 {
     struct guard *g = arg;
 
     g->is_asking = false;
-    if (verdict != WIRE_CANARY_LEAK || !run_any_public(g->monitor))
+    if (verdict != WIRE_CANARY_LEAK || !anybody_relies(g->monitor))
         return;
-    log_error("the network rules stopped to hold: %s; runs with net public end", what);
+    log_error("the network rules stopped to hold: %s; sessions and runs with net public end", what);
     run_kill_public(g->monitor);
+    session_kill_unsafe(g->monitor);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -37,7 +44,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    if (g->is_asking || !run_any_public(g->monitor))
+    if (g->is_asking || !anybody_relies(g->monitor))
         return;
     g->is_asking = true;
     canary_require(g->monitor->canary, &g->waiter);

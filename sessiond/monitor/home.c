@@ -175,27 +175,35 @@ static int dir_open(int parent, const char *name, uid_t uid)
     return fd_take(&fd);
 }
 
-int home_work_tree(const char *name, uid_t uid, gid_t gid, int *ret_tree, const char **ret_what)
+/* Open a user's home, and make it if there is none. */
+static int home_open(const char *name, uid_t uid, gid_t gid)
+{
+    int home = dir_open(homes_fd, name, uid), r;
+
+    if (home != -ENOENT)
+        return home;
+    r = home_make(name, uid, gid);
+    return r < 0 ? r : dir_open(homes_fd, name, uid);
+}
+
+int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, int *ret_tree,
+              const char **ret_what)
 {
     cleanup_close int home = -1, work = -1;
     int tree;
 
     *ret_what = "the user's home";
-    home = dir_open(homes_fd, name, uid);
-    if (home == -ENOENT) {
-        int r = home_make(name, uid, gid);
-
-        if (r < 0)
-            return r;
-        home = dir_open(homes_fd, name, uid);
-    }
+    home = home_open(name, uid, gid);
     if (home < 0)
         return home;
-    *ret_what = "work in the user's home";
-    work = dir_open(home, WORK, uid);
-    if (work < 0)
-        return work;
-    tree = mount_clone(work, "", 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (part == HOME_WORK) {
+        *ret_what = "work in the user's home";
+        work = dir_open(home, WORK, uid);
+        if (work < 0)
+            return work;
+    }
+    tree =
+        mount_clone(part == HOME_WORK ? work : home, "", 0, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (tree < 0)
         return tree;
     *ret_tree = tree;

@@ -17,8 +17,13 @@
  */
 int home_init(const char **ret_what);
 
+enum home_part {
+    HOME_WHOLE, /* for a session */
+    HOME_WORK,  /* its directory `work`, for a run */
+};
+
 /**
- * home_work_tree() - Detached mount of a user's work directory
+ * home_tree() - Detached mount of a user's home, or of work in it
  * @name:     Checked user name
  * @uid:      Owner that home and work must have
  * @gid:      Group of a new home
@@ -31,6 +36,7 @@ int home_init(const char **ret_what);
  *
  * Return: 0, -EPERM (another owner), or a negative errno.
  */
-int home_work_tree(const char *name, uid_t uid, gid_t gid, int *ret_tree, const char **ret_what);
+int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, int *ret_tree,
+              const char **ret_what);
 
 #endif

@@ -9,6 +9,7 @@ monitor_sources = \
 	%D%/guard.c %D%/guard.h \
 	%D%/home.c %D%/home.h \
 	%D%/init.c %D%/init.h \
+	%D%/lease.c %D%/lease.h \
 	%D%/listener.c %D%/listener.h \
 	%D%/main.c \
 	%D%/monitor.h \
@@ -17,13 +18,20 @@ monitor_sources = \
 	%D%/pidfd.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \
+	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
 	%D%/sabotage.h \
+	%D%/scope.c %D%/scope.h \
+	%D%/session.c %D%/session.h \
+	%D%/session_init.c %D%/session_init.h \
+	%D%/session_offer.c %D%/session_offer.h \
+	%D%/session_store.c %D%/session_store.h \
 	%D%/spawn_wire.h \
 	%D%/spawned.c %D%/spawned.h \
 	%D%/spawner.c %D%/spawner.h \
 	%D%/target.c %D%/target.h \
-	%D%/tree.c %D%/tree.h
+	%D%/tree.c %D%/tree.h \
+	%D%/utmp.c %D%/utmp.h
 
 # Below the directory: a program "sessiond" at the top would be in the way of sessiond/.
 sbin_PROGRAMS += sessiond/monitor/sessiond

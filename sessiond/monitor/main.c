@@ -8,7 +8,8 @@
  *   3. network rules                       (before anything could use the network)
  *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
  *   5. event loop, canary, core.sock
- *   6. READY
+ *   6. sessions that live already, session.sock
+ *   7. READY
  * A step that fails ends the start: a host that cannot be confined gets no runs.
  */
 #include <argp.h>
@@ -39,6 +40,8 @@
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/net.h"
 #include "sessiond/monitor/receipt.h"
+#include "sessiond/monitor/scope.h"
+#include "sessiond/monitor/session.h"
 #include "sessiond/monitor/spawner.h"
 #include "sessiond/shared/listen_fds.h"
 #include "sessiond/shared/log.h"
@@ -91,7 +94,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
-    .doc = "Start runs and sessions for sessiond-api.  Needs one socket, 'core', by LISTEN_FDS.",
+    .doc = "Start runs and sessions.  Needs two sockets, 'core' and 'session', by LISTEN_FDS.",
 };
 
 /* --- what is inherited --------------------------------------------------------------------- */
@@ -199,7 +202,8 @@ static void on_terminate(evutil_socket_t sig, short what, void *arg)
     struct daemon *d = arg;
 
     (void)what;
-    log_info("ending signal=%d runs=%u", (int)sig, d->monitor.run_count);
+    log_info("ending signal=%d runs=%u sessions=%u (sessions stay)", (int)sig, d->monitor.run_count,
+             session_count(&d->monitor));
     (void)event_base_loopbreak(d->monitor.base);
 }
 
@@ -232,13 +236,14 @@ static void on_spawner_dead(evutil_socket_t fd, short what, void *arg)
     (void)event_base_loopbreak(d->monitor.base);
 }
 
-static int serve(struct daemon *d, int core_fd)
+static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret_what)
 {
     struct monitor *m = &d->monitor;
     struct event *events[4] = {0};
     struct guard *guard;
     int r;
 
+    *ret_what = "event loop";
     m->base = event_base_new();
     if (!m->base)
         return -ENOMEM;
@@ -250,6 +255,13 @@ static int serve(struct daemon *d, int core_fd)
         r = guard_new(m, &guard);
     if (r < 0)
         return r;
+    *ret_what = "Landlock";
+    r = scope_init(&m->scope, m->base);
+    if (r == 0)
+        r = session_init(m, session_fd, ret_what);
+    if (r < 0)
+        return r;
+    *ret_what = "event loop";
     events[0] = evsignal_new(m->base, SIGTERM, on_terminate, d);
     events[1] = evsignal_new(m->base, SIGINT, on_terminate, d);
     events[2] = evsignal_new(m->base, SIGHUP, on_hangup, d);
@@ -276,7 +288,8 @@ static int start_failed(const char *what, int r)
 int main(int argc, char *argv[])
 {
     static struct daemon d;
-    struct listen_fd sockets[] = {{.name = "core", .type = SOCK_SEQPACKET}};
+    struct listen_fd sockets[] = {{.name = "core", .type = SOCK_SEQPACKET},
+                                  {.name = "session", .type = SOCK_SEQPACKET}};
     const char *what;
     int r;
 
@@ -294,7 +307,7 @@ int main(int argc, char *argv[])
     (void)setpriority(PRIO_PROCESS, 0, MONITOR_NICE);
     if (chdir("/") < 0)
         return start_failed("/", -errno);
-    r = listen_fds_take(sockets, 1, &what);
+    r = listen_fds_take(sockets, sizeof(sockets) / sizeof(sockets[0]), &what);
     if (r < 0)
         return start_failed(what, r);
     r = home_init(&what);
@@ -306,8 +319,8 @@ int main(int argc, char *argv[])
     r = protections_start(&d, &what);
     if (r < 0)
         return start_failed(what, r);
-    r = serve(&d, sockets[0].fd);
+    r = serve(&d, sockets[0].fd, sockets[1].fd, &what);
     if (r < 0)
-        return start_failed("event loop", r);
+        return start_failed(what, r);
     return d.exit_code;
 }

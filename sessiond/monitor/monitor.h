@@ -6,9 +6,12 @@
 #include <event2/event.h>
 #include <stdint.h>
 
+#include "sessiond/monitor/scope.h"
+
 struct canary;
 struct core;
 struct run;
+struct session;
 
 struct monitor {
     struct event_base *base;
@@ -18,6 +21,9 @@ struct monitor {
     uint32_t net_revision; /* of the rules that were loaded last */
     struct run *runs;      /* list, run.c */
     uint32_t run_count;
+    struct session *sessions; /* list, session.c; those on their way, too */
+    uint32_t session_tags;    /* the last one given out */
+    struct scope scope;
 };
 
 #endif

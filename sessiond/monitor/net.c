@@ -27,7 +27,7 @@
 #include "common/banned.h"
 
 #define LOCK_WAIT_S "5" /* for /run/xtables.lock */
-#define ARGS_MAX    16
+#define ARGS_MAX    24
 
 /* The programs of one family, in the places where Debian has had them. */
 struct family {
@@ -106,12 +106,12 @@ static int program_run(const char *const argv[], int stdin_fd, bool quiet)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -EPROTO;
 }
 
-/* Is our jump somewhere in OUTPUT? Return: 1, 0, or a negative errno. */
-static int jump_is_present(const struct family *f)
+/* Is this rule somewhere in OUTPUT? Return: 0 or a negative errno. */
+static int rule_look(const struct family *f, const char *rule, bool *ret_present)
 {
     const char *argv[ARGS_MAX] = {program_find(f->single), "-w", LOCK_WAIT_S, "-C", "OUTPUT"};
     cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    cleanup_free char *words = strdup(netrules_jump());
+    cleanup_free char *words = strdup(rule);
     char *rest = words, *word;
     int r;
 
@@ -121,8 +121,13 @@ static int jump_is_present(const struct family *f)
         return null < 0 ? -errno : -ENOMEM;
     for (size_t n = 5; n + 1 < ARGS_MAX && (word = strsep(&rest, " ")); n++)
         argv[n] = word;
+    if (rest)
+        return -E2BIG;
     r = program_run(argv, null, true);
-    return r < 0 ? r : r == 0;
+    if (r < 0)
+        return r;
+    *ret_present = r == 0;
+    return 0;
 }
 
 static int text_to_fd(const char *text)
@@ -148,10 +153,11 @@ static int family_load(const struct family *f, struct netrules_spec *spec)
 
     if (!path)
         return -ENOENT;
-    r = jump_is_present(f);
+    r = rule_look(f, netrules_jump(), &spec->jump_present);
+    if (r == 0)
+        r = rule_look(f, netrules_drop(), &spec->drop_present);
     if (r < 0)
         return r;
-    spec->jump_present = r == 1;
     r = netrules_text(f->family, spec, &text);
     if (r < 0)
         return r;

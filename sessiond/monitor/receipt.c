@@ -40,12 +40,12 @@ static int ns_read(int proc_fd, uint64_t inodes[WIRE_NS__COUNT])
     return 0;
 }
 
-static int proc_open(const char *name)
+static int proc_open(pid_t pid)
 {
     char path[32];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "/proc/%s", name);
+    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
     fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
@@ -213,33 +213,52 @@ static uint32_t lines_count(const char *text)
     return n;
 }
 
-int receipt_init(void)
+int receipt_filters(pid_t pid, uint32_t *ret_filters)
 {
-    cleanup_close int fd = proc_open("self");
-    struct wire_receipt own = {0};
+    cleanup_close int fd = proc_open(pid);
+    struct wire_receipt r = {0};
     char buf[STATUS_ROOM];
-    int r;
+    int e;
 
     if (fd < 0)
         return fd;
-    r = file_read(fd, "status", buf, sizeof(buf));
-    if (r == 0)
-        r = seccomp_parse(buf, &own);
-    if (r < 0)
-        return r;
-    own_filters = own.seccomp_filters;
-    return ns_read(fd, host_ns);
+    e = file_read(fd, "status", buf, sizeof(buf));
+    if (e == 0)
+        e = seccomp_parse(buf, &r);
+    if (e == 0)
+        *ret_filters = r.seccomp_filters;
+    return e;
 }
 
-int receipt_read(pid_t pid, struct wire_receipt *ret_r)
+int receipt_namespaces(pid_t pid, uint64_t ret_inodes[WIRE_NS__COUNT])
+{
+    cleanup_close int fd = proc_open(pid);
+
+    return fd < 0 ? fd : ns_read(fd, ret_inodes);
+}
+
+uint64_t receipt_host_namespace(enum wire_ns ns)
+{
+    return host_ns[ns];
+}
+
+int receipt_init(void)
+{
+    int r = receipt_filters(getpid(), &own_filters);
+
+    return r < 0 ? r : receipt_namespaces(getpid(), host_ns);
+}
+
+/* @children: the PID namespace that counts is the one the process forks into. */
+static int read_all(pid_t pid, bool children, struct wire_receipt *ret_r)
 {
     struct wire_receipt r = {.pid = (uint32_t)pid};
     cleanup_close int proc_fd = -1;
-    char name[16], buf[STATUS_ROOM];
+    char buf[STATUS_ROOM];
+    struct stat st;
     int e;
 
-    (void)snprintf(name, sizeof(name), "%d", pid);
-    proc_fd = proc_open(name);
+    proc_fd = proc_open(pid);
     if (proc_fd < 0)
         return proc_fd;
     e = file_read(proc_fd, "status", buf, sizeof(buf));
@@ -247,6 +266,10 @@ int receipt_read(pid_t pid, struct wire_receipt *ret_r)
         e = status_parse(buf, &r);
     if (e == 0)
         e = ns_read(proc_fd, r.ns_inode);
+    if (e == 0 && children) {
+        e = fstatat(proc_fd, "ns/pid_for_children", &st, 0) < 0 ? -errno : 0;
+        r.ns_inode[WIRE_NS_PID] = st.st_ino;
+    }
     if (e == 0)
         e = file_read(proc_fd, "limits", buf, sizeof(buf));
     if (e == 0)
@@ -266,6 +289,16 @@ int receipt_read(pid_t pid, struct wire_receipt *ret_r)
     }
     *ret_r = r;
     return 0;
+}
+
+int receipt_read(pid_t pid, struct wire_receipt *ret_r)
+{
+    return read_all(pid, false, ret_r);
+}
+
+int receipt_read_login(pid_t pid, struct wire_receipt *ret_r)
+{
+    return read_all(pid, true, ret_r);
 }
 
 static bool all_are(const uint32_t ids[4], uint32_t id)
@@ -295,7 +328,7 @@ static bool groups_match(const struct wire_receipt *r, const struct spawn_reques
 }
 
 /* At most what the plan says; less where sessiond itself was given less. */
-static bool limits_match(const struct wire_receipt *r)
+bool receipt_limits_match(const struct wire_receipt *r)
 {
     const struct {
         int resource;
@@ -334,7 +367,7 @@ int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req
         {(r->cap_inh | r->cap_prm | r->cap_eff | r->cap_bnd | r->cap_amb) == 0, "capabilities"},
         {r->no_new_privs == 1, "no_new_privs"},
         {r->seccomp == 2 && r->seccomp_filters == own_filters + 1, "seccomp"},
-        {limits_match(r), "rlimits"},
+        {receipt_limits_match(r), "rlimits"},
         {is_own(r, WIRE_NS_MNT), "mount namespace"},
         {is_own(r, WIRE_NS_PID), "pid namespace"},
         {is_own(r, WIRE_NS_IPC), "ipc namespace"},

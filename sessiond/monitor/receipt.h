@@ -7,6 +7,7 @@
 #ifndef ATELIER_RECEIPT_H
 #define ATELIER_RECEIPT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/wire.h"
@@ -25,6 +26,25 @@ int receipt_init(void);
  * Return: 0 or a negative errno.
  */
 int receipt_read(pid_t pid, struct wire_receipt *ret_r);
+
+/**
+ * receipt_read_login() - receipt_read() of a login's process: as PID namespace, that of its
+ * children
+ * @pid: A process that waits for an answer of ours
+ */
+int receipt_read_login(pid_t pid, struct wire_receipt *ret_r);
+
+/* Namespaces of a process. Return: 0 or a negative errno. */
+int receipt_namespaces(pid_t pid, uint64_t ret_inodes[WIRE_NS__COUNT]);
+
+/* How many filters a process has loaded. Return: 0 or a negative errno. */
+int receipt_filters(pid_t pid, uint32_t *ret_filters);
+
+/* The inode of one of the host's own namespaces. */
+uint64_t receipt_host_namespace(enum wire_ns ns);
+
+/* Are the limits that a receipt shows those of the plan, or less? */
+bool receipt_limits_match(const struct wire_receipt *r);
 
 /**
  * receipt_verify() - Compare a receipt with what was asked for

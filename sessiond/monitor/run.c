@@ -18,6 +18,7 @@
 #include "sessiond/monitor/fdcheck.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/receipt.h"
+#include "sessiond/monitor/request.h"
 #include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/spawned.h"
 #include "sessiond/shared/log.h"
@@ -257,7 +258,7 @@ static void run_spawn(struct run *run)
     const char *what = "";
     int fds[SPAWN_FD_COUNT - 1], r;
 
-    r = home_work_tree(run->request.name, run->request.uid, run->request.gid, &tree, &what);
+    r = home_tree(run->request.name, run->request.uid, run->request.gid, HOME_WORK, &tree, &what);
     if (r < 0) {
         run_fail_now(run, WIRE_STEP_HOME, -r, what);
         return;
@@ -300,37 +301,6 @@ static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 
 /* --- begin --------------------------------------------------------------------------------- */
 
-static bool run_id_is_valid(const char id[36])
-{
-    for (int i = 0; i < 36; i++) {
-        bool hex = (id[i] >= '0' && id[i] <= '9') || (id[i] >= 'a' && id[i] <= 'f');
-
-        if (i < 32 ? !hex : id[i] != '\0')
-            return false;
-    }
-    return true;
-}
-
-/* Groups of the range only, each with a name, none twice, none the primary one. */
-static bool groups_are_valid(const struct wire_run_start *msg)
-{
-    /* One place is for the primary group in the receipt's list. */
-    if (msg->group_count >= WIRE_GROUPS_MAX)
-        return false;
-    for (uint32_t i = 0; i < msg->group_count; i++) {
-        const struct wire_group *g = &msg->groups[i];
-
-        if (!id_is_allocatable(g->gid) || g->gid == msg->gid ||
-            !name_is_valid_n(g->name, sizeof(g->name)))
-            return false;
-        for (uint32_t k = 0; k < i; k++) {
-            if (msg->groups[k].gid == g->gid)
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Everything that the api says is checked again here. Return: the wrong field, or NULL. */
 static const char *request_fault(const struct wire_run_start *msg)
 {
@@ -340,7 +310,7 @@ static const char *request_fault(const struct wire_run_start *msg)
         return "gid";
     if (!name_is_valid_n(msg->name, sizeof(msg->name)))
         return "name";
-    if (!groups_are_valid(msg))
+    if (!request_groups_are_valid(msg->gid, msg->groups, msg->group_count))
         return "groups";
     if (msg->profile != WIRE_PROFILE_RUN)
         return "profile";
@@ -350,7 +320,7 @@ static const char *request_fault(const struct wire_run_start *msg)
         return "cgroup_mode";
     if (msg->wall_ms == 0 || msg->wall_ms > WIRE_WALL_MS_MAX)
         return "wall_ms";
-    if (!run_id_is_valid(msg->run_id))
+    if (!request_id_is_valid(msg->run_id))
         return "run_id";
     return NULL;
 }
@@ -449,6 +419,15 @@ void run_kill(struct monitor *m, uint32_t tag)
 
     if (run)
         kill_one(run);
+}
+
+void run_kill_user(struct monitor *m, uint32_t uid)
+{
+    for (struct run *run = m->runs, *next; run; run = next) {
+        next = run->next;
+        if (run->request.uid == uid)
+            kill_one(run);
+    }
 }
 
 bool run_any_public(const struct monitor *m)

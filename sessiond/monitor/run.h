@@ -31,6 +31,9 @@ void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_e
 /* Kill by tag; RUN_ENDED (or RUN_FAILED) follows. A tag that nobody has is fine: it just ended. */
 void run_kill(struct monitor *m, uint32_t tag);
 
+/* Kill every run of a user; each is answered as by run_kill(). */
+void run_kill_user(struct monitor *m, uint32_t uid);
+
 /* Is there a run that relies on the network rules? */
 bool run_any_public(const struct monitor *m);
 

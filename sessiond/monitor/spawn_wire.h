@@ -4,7 +4,8 @@
  *
  * The monitor sends one struct spawn_request over the spawner's socket. Everything after that goes
  * over the run's own socket pair, whose far end the spawner, the init and the payload hold in
- * turn. The payload loses it at exec; when the init dies, the monitor sees its end.
+ * turn. The payload loses it at exec; when the init dies, the monitor sees its end. A session has
+ * no payload: its init itself says READY, and closes its end after "go".
  */
 #ifndef ATELIER_SPAWN_WIRE_H
 #define ATELIER_SPAWN_WIRE_H
@@ -16,10 +17,11 @@
 
 enum spawn_kind {
     SPAWN_RUN,
+    SPAWN_SESSION,
     SPAWN_PROBE, /* the canary: same path, but a loop of ours instead of exec */
 };
 
-/* Descriptors of a spawn_request, in this order; a probe has the first alone. */
+/* Descriptors of a run, in this order; a probe has the first alone. */
 enum spawn_fd {
     SPAWN_FD_SOCKET, /* far end of the run's socket pair */
     SPAWN_FD_PAYLOAD,
@@ -28,6 +30,14 @@ enum spawn_fd {
     SPAWN_FD_STDERR,
     SPAWN_FD_WORK, /* detached mount of the user's work directory */
     SPAWN_FD_COUNT,
+};
+
+/* And those of a session. */
+enum spawn_session_fd {
+    SPAWN_SESSION_FD_SOCKET,
+    SPAWN_SESSION_FD_HOME,   /* detached mount of the user's home */
+    SPAWN_SESSION_FD_HOLDER, /* pidfd of the login's process: its end is the session's end */
+    SPAWN_SESSION_FD_COUNT,
 };
 
 struct spawn_request {
@@ -43,7 +53,8 @@ struct spawn_request {
 enum report_kind {
     REPORT_SPAWNED, /* from the spawner, with the init's pidfd */
     REPORT_FAILED,  /* from whoever could not go on: step, error, what */
-    REPORT_READY,   /* from the payload, filter loaded; waits for one byte "go" */
+    REPORT_READY,   /* from the payload, filter loaded (session: from the init, all built); waits
+                     * for one byte "go" */
     REPORT_NO_EXEC, /* from the payload: error */
     REPORT_EXITED,  /* from the init, last: status and usage */
 };

@@ -125,6 +125,14 @@ void spawned_kill(struct spawned *s)
     pidfd_kill(s->pidfd);
 }
 
+int spawned_release(struct spawned *s)
+{
+    int pidfd = fd_take(&s->pidfd);
+
+    spawned_done(s);
+    return pidfd;
+}
+
 void spawned_done(struct spawned *s)
 {
     if (s->pidfd >= 0)

@@ -55,6 +55,9 @@ int spawned_go(struct spawned *s);
 /* SIGKILL for the init, now or as soon as its pidfd is known. on_dead follows. */
 void spawned_kill(struct spawned *s);
 
+/* Give the pidfd away and let the rest go; kills nothing. Return: the pidfd, or -1. */
+int spawned_release(struct spawned *s);
+
 /* Release the handles; kills what is still alive. */
 void spawned_done(struct spawned *s);
 

@@ -36,6 +36,7 @@
 #include "sessiond/monitor/init.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/sabotage.h"
+#include "sessiond/monitor/session_init.h"
 #include "sessiond/monitor/spawn_wire.h"
 
 #include "common/banned.h"
@@ -82,12 +83,27 @@ static void request_serve(const struct spawner_setup *setup, int sock,
 
     if (pid == 0) {
         (void)close(sock);
+        if (req->kind == SPAWN_SESSION)
+            session_init_main(setup, req, fds);
         init_main(setup, req, fds);
     }
     if (pid < 0)
         report_failure(fds[SPAWN_FD_SOCKET], WIRE_STEP_CLONE, errno, "clone3");
     else if (msg_send(fds[SPAWN_FD_SOCKET], &rep, sizeof(rep), &pidfd, 1) < 0)
         pidfd_kill(pidfd);
+}
+
+static size_t fds_wanted(const struct spawn_request *req)
+{
+    switch ((enum spawn_kind)req->kind) {
+    case SPAWN_RUN:
+        return SPAWN_FD_COUNT;
+    case SPAWN_SESSION:
+        return SPAWN_SESSION_FD_COUNT;
+    case SPAWN_PROBE:
+        return 1;
+    }
+    return 0;
 }
 
 static _Noreturn void spawner_loop(const struct spawner_setup *setup, int sock)
@@ -99,8 +115,8 @@ static _Noreturn void spawner_loop(const struct spawner_setup *setup, int sock)
 
         if (msg_recv(sock, &req, sizeof(req), &n, &extra) < 0 || n == 0)
             _exit(0);
-        want = req.kind == SPAWN_PROBE ? 1 : SPAWN_FD_COUNT;
-        if (n == sizeof(req) && extra.nfds == want) {
+        want = n == sizeof(req) ? fds_wanted(&req) : 0;
+        if (want > 0 && extra.nfds == want) {
             for (size_t i = want; i < SPAWN_FD_COUNT; i++)
                 extra.fds[i] = -1;
             request_serve(setup, sock, &req, extra.fds);

@@ -118,6 +118,20 @@ static int node_make(const char *target, const struct plan_entry *e)
     return chmod(target, e->mode) < 0 ? -errno : 0;
 }
 
+/* A socket is no file to copy: the mount leads to whoever listens on it. */
+static int socket_bind(const char *source, const char *target)
+{
+    struct stat st;
+    int r;
+
+    if (stat(source, &st) < 0)
+        return -errno;
+    if (!S_ISSOCK(st.st_mode))
+        return -ENOENT;
+    r = file_write(target, 0600, "", 0);
+    return r < 0 ? r : bind_ro(source, target);
+}
+
 static int entry_apply(const struct plan_entry *e, const char *target)
 {
     switch (e->op) {
@@ -133,6 +147,8 @@ static int entry_apply(const struct plan_entry *e, const char *target)
         return file_copy(e->source, target);
     case PLAN_TEXT:
         return file_write(target, 0444, e->source, strlen(e->source));
+    case PLAN_SOCKET:
+        return socket_bind(e->source, target);
     case PLAN_LINK:
         return symlink(e->source, target) < 0 ? -errno : 0;
     case PLAN_NODE:
@@ -216,51 +232,66 @@ static int identity_write(const char *target, const char *host_lines, const char
 
 static int identity_files(const struct spawn_request *req, const struct tree_texts *texts)
 {
-    char own[(WIRE_GROUPS_MAX + 1) * (NAME_SIZE + 16) + 256];
+    char own[(WIRE_GROUPS_MAX + 1) * (2 * NAME_SIZE + 16) + 256];
     int n, r;
 
-    n = snprintf(own, sizeof(own), "%s:*:%u:%u::" ATELIER_HOMES_DIR "/%s:/bin/bash\n", req->name,
-                 req->uid, req->gid, req->name);
+    n = snprintf(own, sizeof(own), "%s:*:%u:%u::" ATELIER_HOMES_DIR "/%s:" PLAN_SESSION_SHELL "\n",
+                 req->name, req->uid, req->gid, req->name);
     r = identity_write("/etc/atelier/passwd", texts->passwd, own, (size_t)n);
     if (r < 0)
         return r;
     n = snprintf(own, sizeof(own), "%s:*:%u:\n", req->name, req->gid);
+    /* As a member by name: initgroups(3) of sshd looks here. */
     for (uint32_t i = 0; i < req->group_count; i++)
-        n += snprintf(own + n, sizeof(own) - (size_t)n, "%s:*:%u:\n", req->groups[i].name,
-                      req->groups[i].gid);
-    r = identity_write("/etc/atelier/group", texts->group, own, (size_t)n);
-    if (r < 0)
-        return r;
-    return mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
+        n += snprintf(own + n, sizeof(own) - (size_t)n, "%s:*:%u:%s\n", req->groups[i].name,
+                      req->groups[i].gid, req->name);
+    return identity_write("/etc/atelier/group", texts->group, own, (size_t)n);
 }
 
-/* HOME of a run: fresh, the user's own; only `work` is kept. Parents are made as needed. */
-static int home_make(const struct spawn_request *req, int work_fd)
+/* The place of HOME, empty and root's. Parents are made as needed. */
+static int home_place(const struct spawn_request *req, char path[PATH_ROOM])
 {
-    char path[PATH_ROOM];
-    int r;
-
     for (const char *p = strchr(ATELIER_HOMES_DIR + 1, '/'); p; p = strchr(p + 1, '/')) {
-        (void)snprintf(path, sizeof(path), "%.*s", (int)(p - ATELIER_HOMES_DIR), ATELIER_HOMES_DIR);
+        (void)snprintf(path, PATH_ROOM, "%.*s", (int)(p - ATELIER_HOMES_DIR), ATELIER_HOMES_DIR);
         if (mkdir(path, 0755) < 0 && errno != EEXIST)
             return -errno;
     }
     if (mkdir(ATELIER_HOMES_DIR, 0755) < 0)
         return -errno;
-    (void)snprintf(path, sizeof(path), "%s/%s", ATELIER_HOMES_DIR, req->name);
-    if (mkdir(path, 0700) < 0 || chown(path, req->uid, req->gid) < 0)
+    (void)snprintf(path, PATH_ROOM, "%s/%s", ATELIER_HOMES_DIR, req->name);
+    return mkdir(path, 0700) < 0 ? -errno : 0;
+}
+
+/* HOME of a run: fresh, the user's own; only `work` is kept. */
+static int home_make(const struct spawn_request *req, int work_fd)
+{
+    char path[PATH_ROOM];
+    int r = home_place(req, path);
+
+    if (r < 0)
+        return r;
+    if (chown(path, req->uid, req->gid) < 0)
         return -errno;
     if (work_fd < 0)
         return 0;
     (void)snprintf(path, sizeof(path), "%s/%s/work", ATELIER_HOMES_DIR, req->name);
     if (mkdir(path, 0700) < 0)
         return -errno;
-    r = mount_attach(work_fd, path);
-    return r;
+    return mount_attach(work_fd, path);
 }
 
-int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
-                 const char **ret_what)
+/* HOME of a session: the user's own, as it is on the host. */
+static int home_bind(const struct spawn_request *req, int home_fd)
+{
+    char path[PATH_ROOM];
+    int r = home_place(req, path);
+
+    return r < 0 ? r : mount_attach(home_fd, path);
+}
+
+/* What runs and sessions have in common; /etc/atelier is still writable afterwards. */
+static int own_add(const struct spawn_request *req, const struct tree_texts *texts,
+                   const char **ret_what)
 {
     int r;
 
@@ -271,9 +302,42 @@ int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts
     if (r < 0)
         return r;
     *ret_what = "etc/atelier";
-    r = identity_files(req, texts);
+    return identity_files(req, texts);
+}
+
+int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
+                 const char **ret_what)
+{
+    int r = own_add(req, texts, ret_what);
+
+    if (r == 0)
+        r = mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
     if (r < 0)
         return r;
+    *ret_what = PLAN_LOG_DIR "/log";
+    if (umount2("/" PLAN_LOG_DIR "/log", MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT)
+        return -errno;
     *ret_what = "home";
     return home_make(req, work_fd);
+}
+
+int tree_add_session(const struct spawn_request *req, const struct tree_texts *texts, int home_fd,
+                     const char **ret_what)
+{
+    char line[32 + sizeof(PLAN_SESSION_SHELL)];
+    int r = own_add(req, texts, ret_what);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(line, sizeof(line), "%u " PLAN_SESSION_SHELL "\n", req->uid);
+    r = file_write(PLAN_SESSION_FILE, 0444, line, strlen(line));
+    if (r == 0)
+        r = mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
+    if (r < 0)
+        return r;
+    *ret_what = "dev/pts";
+    if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, PLAN_DEVPTS_OPTIONS) < 0)
+        return -errno;
+    *ret_what = "home";
+    return home_bind(req, home_fd);
 }

@@ -47,4 +47,13 @@ int tree_enter_base(const struct tree_texts *texts, const char **ret_what);
 int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
                  const char **ret_what);
 
+/**
+ * tree_add_session() - Add what a session has for itself
+ * @home_fd: Detached mount of the user's home
+ *
+ * As tree_add_run(), with terminals, the whole home, and the mark that the login shell looks for.
+ */
+int tree_add_session(const struct spawn_request *req, const struct tree_texts *texts, int home_fd,
+                     const char **ret_what);
+
 #endif

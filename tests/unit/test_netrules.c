@@ -20,6 +20,7 @@
 #include "common/banned.h"
 
 #define JUMP "-m owner --uid-owner 10000-59999 -j ATELIER"
+#define DROP "-p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK -m owner ! --socket-exists -j DROP"
 
 #define HEAD(no_source_routes)                                                                     \
     "*filter\n"                                                                                    \
@@ -67,8 +68,9 @@ static const char tail[] = "-A ATELIER -p tcp -m tcp --dport 25 -j ATELIER-NO\n"
 
 static const char reject4[] = "-A ATELIER-NO -j REJECT --reject-with icmp-admin-prohibited\n";
 static const char reject6[] = "-A ATELIER-NO -j REJECT --reject-with icmp6-adm-prohibited\n";
-static const char jump_first[] = "-I OUTPUT 1 " JUMP "\nCOMMIT\n";
-static const char jump_again[] = "-D OUTPUT " JUMP "\n-I OUTPUT 1 " JUMP "\nCOMMIT\n";
+#define OUTPUT_RULES "-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " DROP "\nCOMMIT\n"
+static const char jump_first[] = OUTPUT_RULES;
+static const char jump_again[] = "-D OUTPUT " JUMP "\n-D OUTPUT " DROP "\n" OUTPUT_RULES;
 
 static void assert_text(enum netrules_family family, const struct netrules_spec *spec,
                         const char *const parts[])
@@ -113,7 +115,7 @@ static void the_first_load_adds_the_jump(void **state)
 
 static void a_later_load_moves_the_jump_to_line_1(void **state)
 {
-    struct netrules_spec spec = {.jump_present = true};
+    struct netrules_spec spec = {.jump_present = true, .drop_present = true};
 
     (void)state;
     assert_text(NETRULES_V4, &spec,
@@ -141,6 +143,7 @@ static void the_jump_covers_the_range_of_ids_h(void **state)
     (void)snprintf(expected, sizeof(expected), "-m owner --uid-owner %u-%u -j %s", ID_NET_MIN,
                    ID_NET_MAX, NETRULES_CHAIN);
     assert_string_equal(netrules_jump(), expected);
+    assert_string_equal(netrules_drop(), DROP);
 }
 
 static void an_address_that_is_no_resolver_is_refused(void **state)
@@ -183,7 +186,7 @@ static void the_largest_number_of_resolvers_fits_and_one_more_is_refused(void **
 
 static void the_revision_follows_the_rules_and_not_the_way_they_are_loaded(void **state)
 {
-    struct netrules_spec plain = {0}, again = {.jump_present = true};
+    struct netrules_spec plain = {0}, again = {.jump_present = true, .drop_present = true};
     struct netrules_spec with = spec_with_resolvers(), only4 = with;
     uint32_t a = 0, b = 0, c = 0, d = 0;
 

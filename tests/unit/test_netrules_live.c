@@ -34,9 +34,11 @@
 
 #include "common/banned.h"
 
-#define UID       ID_TEST_MIN
-#define PORT      7777
-#define JUMP      "-A OUTPUT -m owner --uid-owner 10000-59999 -j ATELIER\n"
+#define UID  ID_TEST_MIN
+#define PORT 7777
+#define JUMP "-A OUTPUT -m owner --uid-owner 10000-59999 -j ATELIER\n"
+#define DROP                                                                                       \
+    "-A OUTPUT -p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK -m owner ! --socket-exists -j DROP\n"
 #define SILENT_MS 700
 
 static const char *const own[] = {
@@ -271,12 +273,13 @@ static void every_load_leaves_one_jump_at_line_1(void **state)
     /* That is what the jump at line 1 is for. */
     assert_tcp(UID, "127.0.0.1", PORT, 0);
     assert_tcp(UID, "::1", PORT, 0);
-    spec.jump_present = true;
+    spec.jump_present = spec.drop_present = true;
     for (int loads = 0; loads < 2; loads++) {
         rules_load(&spec);
         for (size_t i = 0; i < 2; i++) {
             rules_list(both[i], "OUTPUT", output);
-            assert_string_equal(output, "-P OUTPUT ACCEPT\n" JUMP "-A OUTPUT -o lo -j ACCEPT\n");
+            assert_string_equal(output,
+                                "-P OUTPUT ACCEPT\n" JUMP DROP "-A OUTPUT -o lo -j ACCEPT\n");
         }
         assert_tcp(UID, "127.0.0.1", PORT, ECONNREFUSED);
         assert_tcp(UID, "::1", PORT, ECONNREFUSED);

@@ -73,7 +73,7 @@ static void every_file_system_of_a_run_is_bounded(void **state)
     }
 }
 
-static void dev_has_five_nodes_and_is_sealed_last(void **state)
+static void dev_has_six_nodes_and_is_sealed_last(void **state)
 {
     size_t nodes = 0, last_dev = 0, seal = 0;
 
@@ -85,7 +85,7 @@ static void dev_has_five_nodes_and_is_sealed_last(void **state)
         if (plan_base[i].op == PLAN_SEAL)
             seal = i;
     }
-    assert_int_equal(nodes, 5);
+    assert_int_equal(nodes, 6);
     assert_int_equal(seal, last_dev);
 }
 
@@ -165,7 +165,7 @@ int main(void)
         cmocka_unit_test(the_tree_is_an_allow_list),
         cmocka_unit_test(what_is_bound_comes_from_usr_and_etc),
         cmocka_unit_test(every_file_system_of_a_run_is_bounded),
-        cmocka_unit_test(dev_has_five_nodes_and_is_sealed_last),
+        cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
         cmocka_unit_test(parents_come_before_their_children),
         cmocka_unit_test(no_core_dump_reaches_a_pipe_handler),
         cmocka_unit_test(a_run_sees_only_the_systems_accounts),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/* lease.c - is the login's process as confined as it was told to be? */
+#include "sessiond/monitor/lease.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sessiond/monitor/receipt.h"
+
+#include "common/banned.h"
+
+/* Return: 0, -EPERM if there is an open directory, or a negative errno. */
+static int fds_check(pid_t pid)
+{
+    char path[32];
+    int r = 0;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+    dir = opendir(path);
+    if (!dir)
+        return -errno;
+    for (struct dirent *e; r == 0 && (e = readdir(dir));) {
+        struct stat st;
+
+        if (e->d_name[0] == '.')
+            continue;
+        if (fstatat(dirfd(dir), e->d_name, &st, 0) < 0)
+            r = -errno;
+        else if (S_ISDIR(st.st_mode))
+            r = -EPERM;
+    }
+    (void)closedir(dir);
+    return r;
+}
+
+/* Joined: what the session's PID 1 has, and nothing else that is not the host's. */
+static const char *namespaces_fault(const struct wire_receipt *r, const struct lease_terms *terms)
+{
+    static const char *const names[WIRE_NS__COUNT] = {
+        [WIRE_NS_MNT] = "mount namespace",   [WIRE_NS_PID] = "pid namespace",
+        [WIRE_NS_IPC] = "ipc namespace",     [WIRE_NS_UTS] = "uts namespace",
+        [WIRE_NS_NET] = "network namespace", [WIRE_NS_CGROUP] = "cgroup namespace",
+        [WIRE_NS_USER] = "user namespace",
+    };
+
+    for (unsigned i = 0; i < WIRE_NS__COUNT; i++) {
+        bool is_shared = i == WIRE_NS_NET || i == WIRE_NS_USER;
+        uint64_t host = receipt_host_namespace((enum wire_ns)i);
+
+        if (r->ns_inode[i] != terms->init_ns[i] || (r->ns_inode[i] == host) != is_shared)
+            return names[i];
+    }
+    return NULL;
+}
+
+int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_receipt *ret_r,
+                 const char **ret_what)
+{
+    struct wire_receipt r;
+    int e;
+
+    *ret_what = "receipt";
+    e = receipt_read_login(holder, &r);
+    if (e < 0)
+        return e;
+    *ret_what = namespaces_fault(&r, terms);
+    if (*ret_what)
+        return -EPERM;
+    *ret_what = "capabilities";
+    if ((r.cap_inh | r.cap_bnd | r.cap_amb) != 0)
+        return -EPERM;
+    *ret_what = "no_new_privs";
+    if (r.no_new_privs != 1)
+        return -EPERM;
+    *ret_what = "seccomp";
+    if (r.seccomp != 2 || r.seccomp_filters != terms->filters_before + 1)
+        return -EPERM;
+    *ret_what = "rlimits";
+    if (!receipt_limits_match(&r))
+        return -EPERM;
+    *ret_what = "an open directory";
+    e = fds_check(holder);
+    if (e < 0)
+        return e;
+    *ret_r = r;
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * lease.h - is the login's process as confined as it was told to be?
+ *
+ * pam_atelier takes the steps in the login's own process; whether it did is read from /proc, while
+ * that process waits for the answer. A module that is broken, replaced or placed wrongly in its
+ * stack opens no session.
+ */
+#ifndef ATELIER_LEASE_H
+#define ATELIER_LEASE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/wire.h"
+
+/* What has to be known before, to compare with. */
+struct lease_terms {
+    uint32_t filters_before; /* of the login's process, at OPEN */
+    uint64_t init_ns[WIRE_NS__COUNT];
+};
+
+/**
+ * lease_verify() - Read the receipt of a login's process and compare it
+ * @holder:   The process, waiting
+ * @terms:    Borrowed
+ * @ret_r:    The receipt, but for what the canary knows; set on success
+ * @ret_what: On failure: what differs, static
+ *
+ * Also refuses an open directory: sshd forks the participant's part from this process without
+ * exec, and a directory there is a way into the host's tree (shown by a forwarding to
+ * /proc/self/fd/N/..).
+ *
+ * Return: 0; -EPERM (differs); or a negative errno, which denies as well.
+ */
+int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_receipt *ret_r,
+                 const char **ret_what);
+
+#endif
