@@ -23,7 +23,10 @@ monitor_sources = \
 	%D%/sabotage.h \
 	%D%/scope.c %D%/scope.h \
 	%D%/session.c %D%/session.h \
+	%D%/session_adopt.c \
+	%D%/session_door.c \
 	%D%/session_init.c %D%/session_init.h \
+	%D%/session_internal.h \
 	%D%/session_offer.c %D%/session_offer.h \
 	%D%/session_store.c %D%/session_store.h \
 	%D%/spawn_wire.h \

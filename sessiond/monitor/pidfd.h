@@ -3,7 +3,9 @@
 #ifndef ATELIER_PIDFD_H
 #define ATELIER_PIDFD_H
 
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -16,6 +18,14 @@ static inline int pidfd_of(pid_t pid)
     long fd = syscall(SYS_pidfd_open, pid, 0u);
 
     return fd < 0 ? -errno : (int)fd;
+}
+
+/* Is the process dead, reaped or not? -1 is no process and did not exit. */
+static inline bool pidfd_has_exited(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+    return pidfd >= 0 && poll(&p, 1, 0) > 0;
 }
 
 /* SIGKILL. A process that is gone already is fine. */

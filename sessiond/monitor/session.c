@@ -3,73 +3,28 @@
 #include "sessiond/monitor/session.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fd.h"
-#include "common/ids.h"
-#include "common/session_wire.h"
-#include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/home.h"
-#include "sessiond/monitor/lease.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
 #include "sessiond/monitor/sabotage.h"
+#include "sessiond/monitor/session_internal.h"
 #include "sessiond/monitor/session_offer.h"
-#include "sessiond/monitor/session_store.h"
-#include "sessiond/monitor/spawned.h"
 #include "sessiond/monitor/utmp.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
 
-#define GREETING_LIMIT_MS 5000
-#define SETUP_LIMIT_MS    5000 /* from the spawner's request to the init's READY */
-/* Connections that are no session yet count, too. */
-#define DOOR_MAX (WIRE_SESSIONS_MAX + 64)
-
-enum session_state {
-    STATE_GREETING,
-    STATE_ASKING,
-    STATE_CANARY,
-    STATE_SPAWNING,
-    STATE_OPENED,
-    STATE_LIVE,
-    STATE_ENDING, /* killed; waits for the init to be reaped */
-};
-
-struct session {
-    struct session *next;
-    struct monitor *monitor;
-    enum session_state state;
-    bool was_live;
-    bool is_allowed; /* the api said so and has to hear how it went */
-    uint32_t tag;    /* of the question; 0 once its connection to the api is gone */
-    enum wire_session_end end;
-    bool has_end;
-
-    int conn; /* to the login; -1 if it is gone, or was not ours */
-    struct event *conn_event;
-    int holder_pidfd;
-    struct event *holder_event;
-    int init_pidfd; /* while LIVE and after; before, spawned has it */
-    struct event *init_event;
-    struct event *timer;
-    struct canary_waiter waiter;
-    struct spawned spawned;
-    struct spawn_request request;
-    struct lease_terms terms;
-    char tty[WIRE_TTY_SIZE];
-    struct session_record record;
-};
+#define SETUP_LIMIT_MS 5000 /* from the spawner's request to the init's READY */
 
 /* --- list ---------------------------------------------------------------------------------- */
 
@@ -82,7 +37,7 @@ static struct session *session_by_id(struct monitor *m, const char *session_id)
     return NULL;
 }
 
-static uint32_t count_all(const struct monitor *m)
+uint32_t session_count_all(const struct monitor *m)
 {
     uint32_t n = 0;
 
@@ -92,7 +47,7 @@ static uint32_t count_all(const struct monitor *m)
 }
 
 /* Of this user, from the question on. */
-static uint32_t count_of(const struct monitor *m, uint32_t uid)
+uint32_t session_count_of(const struct monitor *m, uint32_t uid)
 {
     uint32_t n = 0;
 
@@ -140,7 +95,7 @@ static int64_t wall_us(void)
 /* --- handles ------------------------------------------------------------------------------- */
 
 /* Watch a descriptor for reading, for good. Return: 0 or -ENOMEM. */
-static int watch(struct session *s, int fd, event_callback_fn fn, struct event **ret_event)
+int session_watch(struct session *s, int fd, event_callback_fn fn, struct event **ret_event)
 {
     struct event *e = event_new(s->monitor->base, fd, EV_READ | EV_PERSIST, fn, s);
 
@@ -153,7 +108,7 @@ static int watch(struct session *s, int fd, event_callback_fn fn, struct event *
     return 0;
 }
 
-static void unwatch(struct event **event, int *fd)
+void session_unwatch(struct event **event, int *fd)
 {
     if (*event)
         event_free(*event);
@@ -163,7 +118,7 @@ static void unwatch(struct event **event, int *fd)
     *fd = -1;
 }
 
-static int timer_set(struct session *s, int64_t ms)
+int session_timer(struct session *s, int64_t ms)
 {
     struct timeval tv = ms_timeval(ms);
 
@@ -171,7 +126,7 @@ static int timer_set(struct session *s, int64_t ms)
 }
 
 /* Unlink and release. Nothing of the session is left when this is called. */
-static void session_free(struct session *s)
+void session_free(struct session *s)
 {
     struct monitor *m = s->monitor;
 
@@ -183,9 +138,9 @@ static void session_free(struct session *s)
     }
     canary_cancel(m->canary, &s->waiter);
     spawned_done(&s->spawned);
-    unwatch(&s->conn_event, &s->conn);
-    unwatch(&s->holder_event, &s->holder_pidfd);
-    unwatch(&s->init_event, &s->init_pidfd);
+    session_unwatch(&s->conn_event, &s->conn);
+    session_unwatch(&s->holder_event, &s->holder_pidfd);
+    session_unwatch(&s->init_event, &s->init_pidfd);
     if (s->timer)
         event_free(s->timer);
     free(s);
@@ -233,7 +188,7 @@ static void tell_ended(const struct session *s)
 }
 
 /* The init is reaped, and with it every process of the session. */
-static void session_over(struct session *s)
+void session_over(struct session *s)
 {
     if (s->was_live) {
         tell_ended(s);
@@ -242,15 +197,8 @@ static void session_over(struct session *s)
     session_free(s);
 }
 
-static bool has_exited(int pidfd)
-{
-    struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-    return pidfd >= 0 && poll(&p, 1, 0) > 0;
-}
-
 /* Kill what there is. The first reason counts. May free the session. */
-static void session_end(struct session *s, enum wire_session_end end)
+void session_end(struct session *s, enum wire_session_end end)
 {
     if (!s->has_end) {
         s->has_end = true;
@@ -258,7 +206,7 @@ static void session_end(struct session *s, enum wire_session_end end)
     }
     if (s->state == STATE_ENDING)
         return;
-    unwatch(&s->conn_event, &s->conn);
+    session_unwatch(&s->conn_event, &s->conn);
     (void)event_del(s->timer);
     if (s->state == STATE_LIVE) {
         s->state = STATE_ENDING;
@@ -272,7 +220,7 @@ static void session_end(struct session *s, enum wire_session_end end)
 }
 
 /* There will be no session: tell the login, and the api if it allowed one. May free it. */
-static void session_deny(struct session *s, enum wire_step step, int error, const char *what)
+void session_deny(struct session *s, enum wire_step step, int error, const char *what)
 {
     log_notice("a login is denied uid=%u step=%u errno=%d what=%s", s->record.uid, step, error,
                what);
@@ -320,7 +268,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* --- living -------------------------------------------------------------------------------- */
 
-static void on_init(evutil_socket_t fd, short what, void *arg)
+void session_on_init(evutil_socket_t fd, short what, void *arg)
 {
     struct session *s = arg;
 
@@ -328,11 +276,11 @@ static void on_init(evutil_socket_t fd, short what, void *arg)
     (void)what;
     /* By itself it ends only after the login's process. */
     if (!s->has_end)
-        s->end = has_exited(s->holder_pidfd) ? WIRE_SESSION_END_LEFT : WIRE_SESSION_END_LOST;
+        s->end = pidfd_has_exited(s->holder_pidfd) ? WIRE_SESSION_END_LEFT : WIRE_SESSION_END_LOST;
     session_over(s);
 }
 
-static void on_holder(evutil_socket_t fd, short what, void *arg)
+void session_on_holder(evutil_socket_t fd, short what, void *arg)
 {
     struct session *s = arg;
 
@@ -367,7 +315,7 @@ _Static_assert(UTMP_LINE_SIZE == WIRE_TTY_SIZE, "a line fits");
  * the file (a crash after it leaves a session that is found again), "go" to the init (from here
  * on it outlives us), the records, the answer.
  */
-static void lease(struct session *s, const struct session_lease *msg)
+void session_lease(struct session *s, const struct session_lease *msg)
 {
     struct monitor *m = s->monitor;
     struct utmp_entry entry;
@@ -396,7 +344,7 @@ static void lease(struct session *s, const struct session_lease *msg)
         return;
     }
     s->init_pidfd = spawned_release(&s->spawned);
-    r = watch(s, s->init_pidfd, on_init, &s->init_event);
+    r = session_watch(s, s->init_pidfd, session_on_init, &s->init_event);
     if (r < 0) {
         /* Nobody would see its end. */
         session_store_drop(s->record.session_id);
@@ -430,14 +378,14 @@ static void init_ready(struct session *s, pid_t init_pid)
     if (r == 0)
         r = process_start(s->record.holder_pid, &start);
     /* Is it the process that asked? Its pidfd says that it lives, so the number is its own. */
-    if (r == 0 && has_exited(s->holder_pidfd))
+    if (r == 0 && pidfd_has_exited(s->holder_pidfd))
         r = -ESRCH;
     if (r == 0) {
         s->record.holder_start = start;
         r = session_offer_send(s->conn, s->record.session_id, s->spawned.pidfd, &s->monitor->scope);
     }
     if (r == 0)
-        r = timer_set(s, SESSION_LEASE_MS);
+        r = session_timer(s, SESSION_LEASE_MS);
     if (r < 0) {
         session_deny(s, WIRE_STEP_LEASE, -r, "offer");
         return;
@@ -487,7 +435,7 @@ static void session_spawn(struct session *s)
     }
     fds[SPAWN_SESSION_FD_HOME - 1] = tree;
     fds[SPAWN_SESSION_FD_HOLDER - 1] = s->holder_pidfd;
-    r = timer_set(s, SETUP_LIMIT_MS);
+    r = session_timer(s, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&s->spawned, s->monitor->base, s->monitor->spawner_sock, &s->request, fds,
                           SPAWN_SESSION_FD_COUNT - 1, &session_ops, s);
@@ -561,121 +509,14 @@ void session_answer(struct monitor *m, const struct wire_session_answer *msg)
     memcpy(s->record.name, msg->name, sizeof(s->record.name));
     memcpy(s->record.session_id, msg->session_id, sizeof(s->record.session_id));
     s->state = STATE_CANARY;
-    if (timer_set(s, SETUP_LIMIT_MS) < 0) {
+    if (session_timer(s, SETUP_LIMIT_MS) < 0) {
         session_deny(s, WIRE_STEP_CANARY, ENOMEM, "");
         return;
     }
     canary_require(m->canary, &s->waiter);
 }
 
-/* --- the login's side ---------------------------------------------------------------------- */
-
-static void ask(struct session *s)
-{
-    struct monitor *m = s->monitor;
-    struct wire_session_ask msg = {
-        .head = {.type = WIRE_SESSION_ASK, .size_bytes = sizeof(msg)},
-        .uid = s->record.uid,
-        .holder_pid = s->record.holder_pid,
-    };
-
-    if (!core_is_up(m->core)) {
-        session_deny(s, WIRE_STEP_ASK, ENOTCONN, "there is no api");
-        return;
-    }
-    if (++m->session_tags == 0)
-        m->session_tags = 1;
-    s->tag = msg.head.tag = m->session_tags;
-    memcpy(msg.service, s->record.service, sizeof(msg.service));
-    memcpy(msg.tty, s->tty, sizeof(msg.tty));
-    memcpy(msg.rhost, s->record.rhost, sizeof(msg.rhost));
-    s->state = STATE_ASKING;
-    if (timer_set(s, WIRE_SESSION_ASK_MS) < 0)
-        session_deny(s, WIRE_STEP_ASK, ENOMEM, "");
-    else
-        core_send(m->core, &msg.head);
-}
-
-static void open_session(struct session *s, const struct session_open *msg)
-{
-    struct monitor *m = s->monitor;
-    int r;
-
-    s->record.uid = msg->uid;
-    if (!id_is_allocatable(msg->uid) ||
-        !request_text_take(msg->service, s->record.service, sizeof(s->record.service)) ||
-        !request_text_take(msg->tty, s->tty, sizeof(s->tty)) ||
-        !request_text_take(msg->rhost, s->record.rhost, sizeof(s->record.rhost))) {
-        session_deny(s, WIRE_STEP_REQUEST, EINVAL, "open");
-        return;
-    }
-    /* This one counts as well. */
-    if (count_of(m, msg->uid) >= WIRE_SESSIONS_PER_USER_MAX || count_all(m) > WIRE_SESSIONS_MAX) {
-        session_deny(s, WIRE_STEP_BUSY, EAGAIN, "");
-        return;
-    }
-    r = receipt_filters((pid_t)s->record.holder_pid, &s->terms.filters_before);
-    if (r < 0) {
-        session_deny(s, WIRE_STEP_LEASE, -r, "the login's process");
-        return;
-    }
-    ask(s);
-}
-
-/* Return: false if the peer broke the protocol. */
-static bool packet_handle(struct session *s, const void *buf, size_t size)
-{
-    struct session_head head;
-
-    if (size < sizeof(head))
-        return false;
-    memcpy(&head, buf, sizeof(head));
-    if (head.version != SESSION_WIRE_VERSION || head.size_bytes != size)
-        return false;
-    if (head.type == SESSION_OPEN && size == sizeof(struct session_open) &&
-        s->state == STATE_GREETING) {
-        open_session(s, buf);
-        return true;
-    }
-    if (head.type == SESSION_LEASE && size == sizeof(struct session_lease) &&
-        s->state == STATE_OPENED) {
-        lease(s, buf);
-        return true;
-    }
-    if (head.type == SESSION_CLOSE && size == sizeof(head)) {
-        session_end(s, WIRE_SESSION_END_CLOSED);
-        return true;
-    }
-    return false;
-}
-
-static void on_conn(evutil_socket_t fd, short what, void *arg)
-{
-    union {
-        struct session_head head;
-        struct session_open open;
-        struct session_lease lease;
-    } buf;
-    struct session *s = arg;
-    struct msg_extra extra;
-    size_t n;
-    int r = msg_recv(fd, &buf, sizeof(buf), &n, &extra);
-
-    (void)what;
-    if (r == -EAGAIN)
-        return;
-    if (r < 0 || n == 0) {
-        session_end(s, WIRE_SESSION_END_LEFT);
-        return;
-    }
-    msg_extra_done(&extra);
-    if (!packet_handle(s, &buf, n)) {
-        log_error("a login broke the protocol pid=%u", s->record.holder_pid);
-        session_end(s, WIRE_SESSION_END_LEFT);
-    }
-}
-
-static struct session *session_new(struct monitor *m)
+struct session *session_new(struct monitor *m)
 {
     struct session *s = calloc(1, sizeof(*s));
 
@@ -693,59 +534,6 @@ static struct session *session_new(struct monitor *m)
     s->next = m->sessions;
     m->sessions = s;
     return s;
-}
-
-/*
- * The login's process by pidfd. It waits for an answer of ours, and nobody has a copy of its
- * connection yet: as long as that is open behind the pidfd_open, the number was its own.
- */
-static int holder_watch(struct session *s, pid_t pid)
-{
-    struct pollfd p = {.fd = s->conn, .events = POLLIN};
-
-    s->record.holder_pid = (uint32_t)pid;
-    s->holder_pidfd = pidfd_of(pid);
-    if (s->holder_pidfd < 0)
-        return s->holder_pidfd;
-    if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0)
-        return -ESRCH;
-    if (SABOTAGED("lease"))
-        return 0;
-    return watch(s, s->holder_pidfd, on_holder, &s->holder_event);
-}
-
-static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
-{
-    struct monitor *m = arg;
-    cleanup_close int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct ucred peer = {0};
-    socklen_t len = sizeof(peer);
-    struct session *s;
-    int r;
-
-    (void)what;
-    if (fd < 0)
-        return;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != 0 ||
-        peer.pid <= 0) {
-        log_notice("a connection to session.sock is refused uid=%u", peer.uid);
-        return;
-    }
-    s = count_all(m) < DOOR_MAX ? session_new(m) : NULL;
-    if (!s) {
-        log_error("no room for another login");
-        return;
-    }
-    s->conn = fd_take(&fd);
-    r = holder_watch(s, peer.pid);
-    if (r == 0)
-        r = watch(s, s->conn, on_conn, &s->conn_event);
-    if (r == 0)
-        r = timer_set(s, GREETING_LIMIT_MS);
-    if (r < 0) {
-        log_error("a login cannot be served pid=%d errno=%d", peer.pid, -r);
-        session_free(s);
-    }
 }
 
 /* --- by order ------------------------------------------------------------------------------ */
@@ -806,62 +594,14 @@ void session_announce(struct monitor *m)
     core_send(m->core, &synced);
 }
 
-/* --- after a restart ------------------------------------------------------------------------ */
-
-/* The process of a record, if it is still the same one. Return: pidfd or a negative errno. */
-static int process_find(uint32_t pid, uint64_t start)
-{
-    cleanup_close int fd = pidfd_of((pid_t)pid);
-    uint64_t now;
-    int r;
-
-    if (fd < 0)
-        return fd;
-    r = process_start(pid, &now);
-    if (r < 0)
-        return r;
-    return now == start && !has_exited(fd) ? fd_take(&fd) : -ESRCH;
-}
-
-/* A session without a login's process ends; one without an init is over, but for its records. */
-static void adopt(void *arg, const struct session_record *record)
-{
-    struct monitor *m = arg;
-    struct session *s = session_new(m);
-    int r;
-
-    if (!s) {
-        log_error("no memory to take over a session uid=%u", record->uid);
-        return;
-    }
-    s->record = *record;
-    s->was_live = s->is_allowed = true;
-    s->state = STATE_LIVE;
-    s->init_pidfd = process_find(record->init_pid, record->init_start);
-    s->holder_pidfd = process_find(record->holder_pid, record->holder_start);
-    if (s->init_pidfd < 0) {
-        s->end = s->holder_pidfd < 0 ? WIRE_SESSION_END_LEFT : WIRE_SESSION_END_LOST;
-        session_over(s);
-        return;
-    }
-    r = watch(s, s->init_pidfd, on_init, &s->init_event);
-    if (r == 0 && s->holder_pidfd >= 0)
-        r = watch(s, s->holder_pidfd, on_holder, &s->holder_event);
-    if (r < 0 || s->holder_pidfd < 0)
-        session_end(s, WIRE_SESSION_END_LEFT);
-    else
-        log_info("a session is taken over session=%s uid=%u", record->session_id, record->uid);
-}
-
 int session_init(struct monitor *m, int listen_fd, const char **ret_what)
 {
-    struct event *accept_event;
     int r;
 
     *ret_what = ATELIER_RUN_DIR "/sessions";
     r = session_store_init();
     if (r == 0)
-        r = session_store_each(adopt, m);
+        r = session_adopt(m);
     if (r < 0)
         return r;
     if (r > 0)
@@ -871,8 +611,5 @@ int session_init(struct monitor *m, int listen_fd, const char **ret_what)
     if (r < 0)
         return r;
     *ret_what = "session.sock";
-    accept_event = event_new(m->base, listen_fd, EV_READ | EV_PERSIST, on_accept, m);
-    if (!accept_event || event_add(accept_event, NULL) < 0)
-        return -ENOMEM;
-    return 0;
+    return session_door_open(m, listen_fd);
 }

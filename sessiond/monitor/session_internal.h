@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/* session_internal.h - what session.c, its door and its taking over after a restart share. */
+#ifndef ATELIER_SESSION_INTERNAL_H
+#define ATELIER_SESSION_INTERNAL_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+#include "common/session_wire.h"
+#include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/lease.h"
+#include "sessiond/monitor/monitor.h"
+#include "sessiond/monitor/session.h"
+#include "sessiond/monitor/session_store.h"
+#include "sessiond/monitor/spawned.h"
+
+/* Connections that are no session yet count, too. */
+#define DOOR_MAX (WIRE_SESSIONS_MAX + 64)
+
+enum session_state {
+    STATE_GREETING,
+    STATE_ASKING,
+    STATE_CANARY,
+    STATE_SPAWNING,
+    STATE_OPENED,
+    STATE_LIVE,
+    STATE_ENDING, /* killed; waits for the init to be reaped */
+};
+
+struct session {
+    struct session *next;
+    struct monitor *monitor;
+    enum session_state state;
+    bool was_live;
+    bool is_allowed; /* the api said so and has to hear how it went */
+    uint32_t tag;    /* of the question; 0 once its connection to the api is gone */
+    enum wire_session_end end;
+    bool has_end;
+
+    int conn; /* to the login; -1 if it is gone, or was not ours */
+    struct event *conn_event;
+    int holder_pidfd;
+    struct event *holder_event;
+    int init_pidfd; /* while LIVE and after; before, spawned has it */
+    struct event *init_event;
+    struct event *timer;
+    struct canary_waiter waiter;
+    struct spawned spawned;
+    struct spawn_request request;
+    struct lease_terms terms;
+    char tty[WIRE_TTY_SIZE];
+    struct session_record record;
+};
+
+/* In the list, in state GREETING, with a timer and nothing else. Return: NULL if out of memory. */
+struct session *session_new(struct monitor *m);
+
+/* Unlink and release. Nothing of the session is left when this is called. */
+void session_free(struct session *s);
+
+/* Watch a descriptor for reading, for good. Return: 0 or -ENOMEM. */
+int session_watch(struct session *s, int fd, event_callback_fn fn, struct event **ret_event);
+void session_unwatch(struct event **event, int *fd);
+
+/* How long the present state may last. Return: 0 or -ENOMEM. */
+int session_timer(struct session *s, int64_t ms);
+
+/* Connections of the door, sessions, and those that end. */
+uint32_t session_count_all(const struct monitor *m);
+/* Of this user, from the question on. */
+uint32_t session_count_of(const struct monitor *m, uint32_t uid);
+
+/* There will be no session: tell the login, and the api if it allowed one. May free it. */
+void session_deny(struct session *s, enum wire_step step, int error, const char *what);
+
+/* Kill what there is. The first reason counts. May free the session. */
+void session_end(struct session *s, enum wire_session_end end);
+
+/* The init is reaped, and with it every process of the session: records, api, memory. */
+void session_over(struct session *s);
+
+/* LEASE came in state OPENED. May free the session. */
+void session_lease(struct session *s, const struct session_lease *msg);
+
+/* Events of the pidfds; arg is the session. */
+void session_on_init(evutil_socket_t fd, short what, void *arg);
+void session_on_holder(evutil_socket_t fd, short what, void *arg);
+
+/* Take over the sessions of the store. Return: as session_store_each(). */
+int session_adopt(struct monitor *m);
+
+/* Listen on session.sock. Return: 0 or -ENOMEM. */
+int session_door_open(struct monitor *m, int listen_fd);
+
+#endif
