@@ -140,7 +140,8 @@ static void probe_on_dead(void *arg)
         round_end(c, WIRE_CANARY_NO_PROBE, "the probe died");
 }
 
-static const struct spawned_ops probe_ops = {probe_on_packet, probe_on_dead};
+static const struct spawned_ops probe_ops = {.on_packet = probe_on_packet,
+                                             .on_dead = probe_on_dead};
 
 static void probe_start(struct canary *c)
 {

@@ -250,7 +250,7 @@ static void run_on_dead(void *arg)
     run_end(arg);
 }
 
-static const struct spawned_ops run_ops = {run_on_packet, run_on_dead};
+static const struct spawned_ops run_ops = {.on_packet = run_on_packet, .on_dead = run_on_dead};
 
 static void run_spawn(struct run *run)
 {

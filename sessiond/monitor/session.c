@@ -366,13 +366,15 @@ void session_lease(struct session *s, const struct session_lease *msg)
 
 /* --- making -------------------------------------------------------------------------------- */
 
-/* The namespaces stand: offer them to the login. */
-static void init_ready(struct session *s, pid_t init_pid)
+/* The namespaces stand: offer them to the login. READY and the pidfd come in any order. */
+static void offer(struct session *s)
 {
     uint64_t start;
-    int r = receipt_namespaces(init_pid, s->terms.init_ns);
+    int r;
 
-    s->record.init_pid = (uint32_t)init_pid;
+    if (s->state != STATE_SPAWNING || s->record.init_pid == 0 || s->spawned.pidfd < 0)
+        return;
+    r = receipt_namespaces((pid_t)s->record.init_pid, s->terms.init_ns);
     if (r == 0)
         r = process_start(s->record.init_pid, &s->record.init_start);
     if (r == 0)
@@ -403,10 +405,16 @@ static void session_on_packet(void *arg, const void *buf, size_t size,
         return;
     memcpy(&rep, buf, sizeof(rep));
     rep.what[sizeof(rep.what) - 1] = '\0';
-    if (rep.kind == REPORT_READY && s->spawned.pidfd >= 0)
-        init_ready(s, extra->pid);
-    else if (rep.kind == REPORT_FAILED && rep.step < WIRE_STEP__COUNT)
+    if (rep.kind == REPORT_READY) {
+        s->record.init_pid = (uint32_t)extra->pid;
+        offer(s);
+    } else if (rep.kind == REPORT_FAILED && rep.step < WIRE_STEP__COUNT)
         session_deny(s, (enum wire_step)rep.step, (int)rep.error, rep.what);
+}
+
+static void session_on_spawned(void *arg)
+{
+    offer(arg);
 }
 
 static void session_on_dead(void *arg)
@@ -420,7 +428,8 @@ static void session_on_dead(void *arg)
     session_over(s);
 }
 
-static const struct spawned_ops session_ops = {session_on_packet, session_on_dead};
+static const struct spawned_ops session_ops = {
+    .on_packet = session_on_packet, .on_spawned = session_on_spawned, .on_dead = session_on_dead};
 
 static void session_spawn(struct session *s)
 {

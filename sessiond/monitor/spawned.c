@@ -48,10 +48,13 @@ static bool packet_read(struct spawned *s)
         return false;
     }
     if (s->pidfd < 0 && extra.nfds == 1 && n == sizeof(struct report) &&
-        buf.report.kind == REPORT_SPAWNED)
+        buf.report.kind == REPORT_SPAWNED) {
         adopt_pidfd(s, &extra);
-    else
+        if (s->ops->on_spawned)
+            s->ops->on_spawned(s->arg);
+    } else {
         s->ops->on_packet(s->arg, &buf, n, &extra);
+    }
     msg_extra_done(&extra);
     return true;
 }

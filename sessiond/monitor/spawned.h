@@ -19,6 +19,9 @@ struct spawned_ops {
     /* A packet from the init or the payload; @extra has the sender's pid and uid. Must not call
      * spawned_done(). */
     void (*on_packet)(void *arg, const void *buf, size_t size, const struct msg_extra *extra);
+    /* The pidfd is known; packets may have come before. NULL: of no interest. Must not call
+     * spawned_done(). */
+    void (*on_spawned)(void *arg);
     /* Everything is gone; nothing is called afterwards. spawned_done() may be called from here. */
     void (*on_dead)(void *arg);
 };
