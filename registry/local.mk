@@ -9,14 +9,17 @@ libregistry_la_SOURCES = \
 	%D%/id.c %D%/id.h \
 	%D%/index_rows.c %D%/index_rows.h \
 	%D%/index_write.c %D%/index_write.h \
+	%D%/link.c \
 	%D%/name.c %D%/name.h \
 	%D%/registry.c %D%/registry.h \
 	%D%/registry_internal.h \
 	%D%/reserved.def \
 	%D%/run.c \
 	%D%/schema.c %D%/schema.h \
+	%D%/session.c \
 	%D%/statement.c %D%/statement.h \
 	%D%/statements.def \
-	%D%/user.c
+	%D%/user.c \
+	%D%/user_state.c %D%/user_state.h
 libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(CDB_CFLAGS)
 libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS) $(CDB_LIBS)

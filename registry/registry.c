@@ -4,7 +4,7 @@
  *
  * The order of registry_open(): directories (somebody else's directory is refused before anything
  * in it is opened), lock (before SQLite: two writers of the index would mix their temporary
- * files), database and its settings, schema, runs of a crash, index.
+ * files), database and its settings, schema, runs of a crash, old links, index.
  *
  * One process for one database: besides our own lock SQLite's exclusive mode keeps the files
  * locked, so that no reader can hold up the writer, and its index of the log is in memory, not in
@@ -46,6 +46,11 @@ int64_t now_us(void)
 int64_t now_s(void)
 {
     return now_us() / 1000000;
+}
+
+bool hex_id_is_valid(const char *id, size_t size)
+{
+    return strnlen(id, size) == size - 1 && strspn(id, "0123456789abcdef") == size - 1;
 }
 
 int registry_fail(struct registry *reg, int err, const char *fmt, ...)
@@ -264,6 +269,8 @@ static int registry_start(struct registry *reg, const char *state_dir)
     (void)umask(old_umask);
     if (r == 0)
         r = run_close_stale(reg);
+    if (r == 0)
+        r = link_forget_old(reg);
     return r < 0 ? r : index_agree(reg);
 }
 

@@ -71,7 +71,8 @@ struct group {
  * @ret_reg:   Owned by the caller, registry_close()
  *
  * Makes the group GROUP_ALL_USERS with the first gid if the database is new. Removes temporary
- * index files of a crash. Writes the index if its generation, version or size is not right.
+ * index files of a crash. Writes the index if its generation, version or size is not right. Forgets
+ * links that expired LINK_KEPT_S before the newest one was made, or before now if that is earlier.
  *
  * Return: 0, -EPROTO if the schema is newer than this program, -EBUSY if another process has the
  * registry open (an exclusive lock on registry/lock), -EPERM if a directory or the database
@@ -209,8 +210,9 @@ int user_activate(struct registry *reg, uint32_t uid);
 /**
  * user_lock() - Lock or unlock a user, durably
  *
- * Unlocked means active again, or reserved if there was no login and no run yet. Not visible to
- * NSS. What runs is not touched: the caller ends it.
+ * Unlocked means active again, or reserved if there was no login and no run yet (no session, run or
+ * used link of them is on record). Not visible to NSS. What runs is not touched: the caller ends
+ * it.
  *
  * Return: 0, also if nothing changed; -ENOENT; or a negative errno.
  */
@@ -226,6 +228,9 @@ int user_set_expiry(struct registry *reg, uint32_t uid, int64_t expires_s);
 
 /**
  * user_next_expiry() - The first expiry after a moment, so that the caller can wait for it
+ *
+ * Of locked users too: who is unlocked in between is not missed.
+ *
  * @ret_expires_s: 0 if there is none
  *
  * Return: 0 or a negative errno.
@@ -263,6 +268,7 @@ int group_of_user(struct registry *reg, uint32_t uid, struct group *ret_groups, 
  */
 #define LINK_ID_SIZE   17u /* 16 lower-case hex digits and a NUL */
 #define LINK_HASH_SIZE 32u
+#define LINK_KEPT_S    (90 * 24 * 60 * 60) /* after it expired, for the audit */
 
 /* One table: enum, key in database, API and command line. */
 #define LINK_PURPOSES(X) X(ANY, "any") X(SSH, "ssh") X(WEB, "web")
@@ -294,7 +300,10 @@ struct link {
  * @token_hash: LINK_HASH_SIZE bytes
  * @code_hash:  LINK_HASH_SIZE bytes
  *
- * Return: 0, -ENOENT (no such user), -EEXIST (id or hash is there), or a negative errno.
+ * A hash is there if any link has it, as either of the two. Nothing is used or revoked yet,
+ * whatever @link says.
+ *
+ * Return: 0, -ENOENT (no such user), -EEXIST (id or hash is there), -EINVAL, or a negative errno.
  */
 int link_add(struct registry *reg, const struct link *link, const uint8_t *token_hash,
              const uint8_t *code_hash);
@@ -315,15 +324,17 @@ enum link_verdict {
  *
  * Accepted if and only if it was unused, unrevoked, unexpired, of this user, for this door, and the
  * user is neither locked, expired nor deleted; it is then used, durably, and the user is active.
- * Whatever is refused is left as it was. The same work is done for a name that nobody has.
+ * Whatever is refused is left as it was. The same work is done for a name that nobody has. That a
+ * link was used is a fact and no comparison of times: a clock that is set back opens nothing again.
  *
- * Return: 0, or a negative errno: could not find out, nothing is used up.
+ * Return: 0, -EINVAL (@door is ANY, @now_s is not positive), or a negative errno: could not find
+ * out, nothing is used up.
  */
 int link_consume(struct registry *reg, const uint8_t *hash, const char *name,
                  enum link_purpose door, int64_t now_s, struct link *ret_link,
                  enum link_verdict *ret_verdict);
 
-/* Return: 0, also if it was used or revoked before; -ENOENT; or a negative errno. */
+/* Return: 0, also if it was used or revoked before; -EINVAL; -ENOENT; or a negative errno. */
 int link_revoke(struct registry *reg, const char *link_id, int64_t now_s);
 /* Return: 0, -ENOENT, or a negative errno. */
 int link_get(struct registry *reg, const char *link_id, struct link *ret_link);

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "registry/registry.h"
@@ -45,6 +46,12 @@ int registry_fail(struct registry *reg, int err, const char *fmt, ...)
  * Return: the negative errno for @rc.
  */
 int registry_fail_sql(struct registry *reg, int rc, const char *what);
+
+/* A random id of ours: @size - 1 lower-case hex digits and a NUL. */
+bool hex_id_is_valid(const char *id, size_t size);
+
+/* Links that expired long ago, part of registry_open(). Return: 0 or a negative errno. */
+int link_forget_old(struct registry *reg);
 
 /* Unix time in seconds and microseconds. */
 int64_t now_s(void);

@@ -36,9 +36,7 @@ static int64_t clamp(uint64_t v)
 
 static bool run_row_is_valid(const struct run_row *row)
 {
-    return strnlen(row->run_id, RUN_ID_SIZE) == RUN_ID_SIZE - 1 &&
-           strspn(row->run_id, "0123456789abcdef") == RUN_ID_SIZE - 1 &&
-           memchr(row->net, '\0', sizeof(row->net)) &&
+    return hex_id_is_valid(row->run_id, RUN_ID_SIZE) && memchr(row->net, '\0', sizeof(row->net)) &&
            memchr(row->program, '\0', sizeof(row->program)) &&
            memchr(row->status, '\0', sizeof(row->status));
 }

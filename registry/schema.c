@@ -5,7 +5,7 @@
  * What must never happen is refused by the database itself, not only by the code above it: an id
  * or name that comes back (tombstones hold every one ever issued, and neither lose nor change a
  * row), a counter that falls, two people with one e-mail address or one key of a caller, an id
- * outside the range.
+ * outside the range, a link that was used and can be used again, or one that changes hands.
  *
  * A step is never edited after a release: a change is a further step.
  */
@@ -109,6 +109,58 @@ static const char *const schema_steps[SCHEMA_VERSION] = {
 
     "PRAGMA application_id = 1096043602;" /* "AT" "LR", so that file(1) can tell */
     "PRAGMA user_version = 1;",
+
+    /* Links. The hashes are keyed by a file outside the database: nothing here opens a login. */
+    "CREATE TABLE links ("
+    " link_id TEXT PRIMARY KEY NOT NULL,"
+    " uid INTEGER NOT NULL REFERENCES users (uid),"
+    " caller_uid INTEGER NOT NULL CHECK (caller_uid BETWEEN 0 AND 4294967294),"
+    " purpose TEXT NOT NULL CHECK (purpose IN ('any', 'ssh', 'web')),"
+    " token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),"
+    " code_hash BLOB NOT NULL UNIQUE CHECK (length(code_hash) = 32),"
+    " created_s INTEGER NOT NULL CHECK (created_s > 0),"
+    " expires_s INTEGER NOT NULL CHECK (expires_s > created_s),"
+    " used_s INTEGER NOT NULL CHECK (used_s >= 0),"
+    " revoked_s INTEGER NOT NULL CHECK (revoked_s >= 0),"
+    " CHECK (token_hash <> code_hash),"
+    " CHECK (used_s = 0 OR revoked_s = 0)) STRICT;"
+    "CREATE INDEX links_by_age ON links (created_s);"
+    "CREATE INDEX links_by_user ON links (uid);"
+    /*
+     * One secret finds one row, whichever form it has; and INSERT OR REPLACE, which deletes
+     * without asking the triggers of deletion, cannot put an unused row in the place of a used one.
+     */
+    "CREATE TRIGGER links_have_new_secrets BEFORE INSERT ON links"
+    " WHEN EXISTS (SELECT 1 FROM links WHERE link_id = new.link_id"
+    "  OR token_hash IN (new.token_hash, new.code_hash)"
+    "  OR code_hash IN (new.token_hash, new.code_hash))"
+    " BEGIN SELECT RAISE(ABORT, 'a link would be replaced'); END;"
+    "CREATE TRIGGER links_are_used_once BEFORE UPDATE ON links"
+    " WHEN old.used_s <> 0 AND new.used_s IS NOT old.used_s"
+    "  OR old.revoked_s <> 0 AND new.revoked_s IS NOT old.revoked_s"
+    " BEGIN SELECT RAISE(ABORT, 'a link would be usable again'); END;"
+    "CREATE TRIGGER links_are_fixed BEFORE UPDATE ON links"
+    " WHEN new.link_id IS NOT old.link_id OR new.uid IS NOT old.uid"
+    "  OR new.caller_uid IS NOT old.caller_uid OR new.purpose IS NOT old.purpose"
+    "  OR new.token_hash IS NOT old.token_hash OR new.code_hash IS NOT old.code_hash"
+    "  OR new.created_s IS NOT old.created_s OR new.expires_s IS NOT old.expires_s"
+    " BEGIN SELECT RAISE(ABORT, 'a link would become another'); END;"
+
+    /* As runs: no reference to users. */
+    "CREATE TABLE sessions ("
+    " session_id TEXT PRIMARY KEY NOT NULL,"
+    " uid INTEGER NOT NULL,"
+    " service TEXT NOT NULL,"
+    " line TEXT NOT NULL,"
+    " rhost TEXT NOT NULL,"
+    " started_us INTEGER NOT NULL,"
+    " ended_us INTEGER NOT NULL,"
+    " end TEXT NOT NULL) STRICT;"
+    "CREATE INDEX sessions_by_user ON sessions (uid, started_us);"
+    "CREATE INDEX sessions_open ON sessions (session_id) WHERE ended_us = 0;"
+
+    "CREATE INDEX users_by_expiry ON users (expires_s) WHERE expires_s > 0;"
+    "PRAGMA user_version = 2;",
 };
 
 _Static_assert(ID_ALLOC_MIN == 10000 && ID_ALLOC_MAX == 59899, "as in the CHECKs of step 0");

@@ -6,7 +6,7 @@
 struct registry;
 
 /* PRAGMA user_version of a database that this program reads and writes. */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /**
  * schema_migrate() - Bring the open database to SCHEMA_VERSION

@@ -48,6 +48,12 @@ void stmt_int(struct stmt *st, int i, int64_t v)
         st->rc = sqlite3_bind_int64(st->s, i, v);
 }
 
+void stmt_blob(struct stmt *st, int i, const void *data, size_t size)
+{
+    if (st->rc == SQLITE_OK)
+        st->rc = sqlite3_bind_blob64(st->s, i, data, size, SQLITE_STATIC);
+}
+
 int stmt_step(struct stmt *st, const char *what)
 {
     int rc = st->rc;

@@ -36,6 +36,8 @@ void stmt_done(struct stmt *st);
 /* Bind parameter @i, from 1. @text is borrowed until stmt_done(); NULL is SQL's NULL. */
 void stmt_text(struct stmt *st, int i, const char *text);
 void stmt_int(struct stmt *st, int i, int64_t v);
+/* @data, of @size bytes, is borrowed until stmt_done(). */
+void stmt_blob(struct stmt *st, int i, const void *data, size_t size);
 
 /**
  * stmt_step() - Go to the next row

@@ -19,37 +19,11 @@
 #include "registry/id.h"
 #include "registry/name.h"
 #include "registry/registry_internal.h"
+#include "registry/user_state.h"
 
 #include "common/banned.h"
 
 #define LIST_PAGE 32
-
-static const char *const state_keys[USER_STATE__COUNT] = {
-#define USER_STATE_KEY(id, key) [USER_STATE_##id] = key,
-    USER_STATES(USER_STATE_KEY)
-#undef USER_STATE_KEY
-};
-
-const char *user_state_key(enum user_state state)
-{
-    return state < USER_STATE__COUNT ? state_keys[state] : "unknown";
-}
-
-static int state_read(struct stmt *st, int col, enum user_state *ret_state)
-{
-    char key[16];
-    int r = stmt_col_text(st, col, key, sizeof(key));
-
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < USER_STATE__COUNT; i++) {
-        if (strcmp(key, state_keys[i]) == 0) {
-            *ret_state = (enum user_state)i;
-            return 0;
-        }
-    }
-    return registry_fail(st->reg, -EBADMSG, "unknown user state %s", key);
-}
 
 /* USER_COLUMNS of statements.def. */
 static int user_row_read(struct stmt *st, struct user *ret_user)
@@ -62,10 +36,12 @@ static int user_row_read(struct stmt *st, struct user *ret_user)
     if (r == 0)
         r = stmt_col_text(st, 2, u.email, sizeof(u.email));
     if (r == 0)
-        r = state_read(st, 3, &u.state);
+        r = user_state_read(st, 3, &u.state);
     if (r < 0)
         return r;
     u.created_s = stmt_col_int(st, 4);
+    u.expires_s = stmt_col_int(st, 5);
+    u.state = user_state_effective(u.state, u.expires_s, now_s());
     *ret_user = u;
     return 0;
 }
@@ -147,30 +123,6 @@ int user_list(struct registry *reg, user_fn fn, void *arg)
         }
     } while (n == LIST_PAGE);
     return 0;
-}
-
-int user_activate(struct registry *reg, uint32_t uid)
-{
-    struct user user;
-    int r = user_by_uid(reg, uid, &user);
-
-    /* Every run comes through here: only the first one may cost a commit. */
-    if (r < 0 || user.state != USER_STATE_RESERVED)
-        return r;
-    r = change_begin(reg);
-    if (r < 0)
-        return r;
-    {
-        cleanup_stmt struct stmt st = stmt_get(reg, STMT_USER_ACTIVATE);
-
-        stmt_int(&st, 1, uid);
-        r = stmt_run(&st, "activate a user");
-    }
-    if (r < 0) {
-        change_abort(reg);
-        return r;
-    }
-    return change_commit(reg);
 }
 
 /* A checked struct user_spec: e-mail in lower case, NULL for what is not given. */
