@@ -14,12 +14,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/cleanup.h"
 
 #include "common/banned.h"
 
@@ -127,6 +133,90 @@ int64_t sql_value(const struct fixture *f, const char *sql)
     return value;
 }
 
+/* --- what fails --- */
+
+void child_succeeds(pid_t pid)
+{
+    int status = -1;
+
+    assert_true(pid >= 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("child ended with status 0x%x", (unsigned)status);
+}
+
+int limit_set(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+        return -errno;
+    limit.rlim_cur = bytes;
+    return setrlimit(RLIMIT_FSIZE, &limit) < 0 ? -errno : 0;
+}
+
+int filler_make(const char *dir, off_t spare_bytes)
+{
+    static const char zeros[4096];
+    char path[128];
+    cleanup_close int fd = -1;
+    off_t size = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/filler", dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    while (write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros))
+        size += (off_t)sizeof(zeros);
+    return ftruncate(fd, size > spare_bytes ? size - spare_bytes : 0) < 0 ? -errno : 0;
+}
+
+int filler_remove(const char *dir)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/filler", dir);
+    return unlink(path) < 0 ? -errno : 0;
+}
+
+#define EXIT_SKIP 77
+
+void on_small_disk(struct fixture *f, int (*child)(const char *dir))
+{
+    int status = -1;
+    pid_t pid;
+
+    fixture_close(f);
+    assert_int_equal(mkdir(path_of(f, "small"), 0755), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const char *small = path_of(f, "small");
+
+        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("none", small, "tmpfs", 0, "size=1m,mode=0755") < 0)
+            _exit(EXIT_SKIP);
+        _exit(child(small));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP) {
+        print_message("skip: a sized tmpfs needs root\n");
+        skip();
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("child ended with status 0x%x", (unsigned)status);
+}
+
+unsigned random_below(unsigned n)
+{
+    unsigned v = 0;
+
+    assert_int_equal(getrandom(&v, sizeof(v), 0), sizeof(v));
+    return v % n;
+}
+
+/* --- users, links, index --- */
+
 int taken_none(void *arg, const char *name, uint32_t id)
 {
     (void)arg;
@@ -162,6 +252,52 @@ struct user user_new(struct fixture *f, const char *email)
         fail_msg("user_create: %s", registry_error(f->reg));
     assert_int_equal(verdict, USER_CREATED);
     return user;
+}
+
+void hash_make(unsigned n, char form, uint8_t ret_hash[LINK_HASH_SIZE])
+{
+    char text[LINK_HASH_SIZE + 1];
+
+    (void)snprintf(text, sizeof(text), "hash-of-a-secret-%c-%013u", form, n);
+    memcpy(ret_hash, text, LINK_HASH_SIZE);
+}
+
+int link_store(struct registry *reg, unsigned n, uint32_t uid, enum link_purpose purpose)
+{
+    struct link link = {.uid = uid,
+                        .caller_uid = 33,
+                        .purpose = purpose,
+                        .created_s = LINK_MADE_S,
+                        .expires_s = LINK_OVER_S};
+    uint8_t token[LINK_HASH_SIZE], code[LINK_HASH_SIZE];
+
+    (void)snprintf(link.link_id, sizeof(link.link_id), "%016x", n);
+    hash_make(n, 't', token);
+    hash_make(n, 'c', code);
+    return link_add(reg, &link, token, code);
+}
+
+struct link link_of(struct registry *reg, unsigned n)
+{
+    char link_id[LINK_ID_SIZE];
+    struct link link = {0};
+
+    (void)snprintf(link_id, sizeof(link_id), "%016x", n);
+    if (link_get(reg, link_id, &link) < 0)
+        (void)fprintf(stderr, "link %u: %s\n", n, registry_error(reg));
+    return link;
+}
+
+int link_try(struct registry *reg, unsigned n, char form, const char *name, int64_t now_s)
+{
+    enum link_verdict verdict = (enum link_verdict)77;
+    uint8_t hash[LINK_HASH_SIZE];
+    struct link link;
+    int r;
+
+    hash_make(n, form, hash);
+    r = link_consume(reg, hash, name, LINK_PURPOSE_SSH, now_s, &link, &verdict);
+    return r < 0 ? r : (int)verdict;
 }
 
 /* The index as TinyCDB's reader sees it; opened once for many keys. */

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include "common/index_format.h"
 #include "registry/registry.h"
@@ -33,6 +35,28 @@ int sql_run(const struct fixture *f, const char *sql, int64_t *ret_value);
 /* The same, asserted to work. */
 int64_t sql_value(const struct fixture *f, const char *sql);
 
+/* --- what fails, for real --- */
+
+/* Asserts that this child ends with exit code 0. */
+void child_succeeds(pid_t pid);
+
+/* Largest file that this process may write from now on. Return: 0 or a negative errno. */
+int limit_set(rlim_t bytes);
+
+/* Fill the disk of @dir up to @spare_bytes, and undo it. Return: 0 or a negative errno. */
+int filler_make(const char *dir, off_t spare_bytes);
+int filler_remove(const char *dir);
+
+/*
+ * Run @child in a process of its own with a disk of 1 MiB at @dir, and assert that it returns 0.
+ * Closes the fixture's registry. Skips the test without root.
+ */
+void on_small_disk(struct fixture *f, int (*child)(const char *dir));
+
+unsigned random_below(unsigned n);
+
+/* --- users and links --- */
+
 /* A host where nobody else has anything. */
 int taken_none(void *arg, const char *name, uint32_t id);
 
@@ -44,6 +68,18 @@ enum user_verdict user_try(struct fixture *f, const struct user_spec *spec, stru
 
 /* user_create() by e-mail alone, asserted to give USER_CREATED. */
 struct user user_new(struct fixture *f, const char *email);
+
+/* Links of the tests, by number: their hashes are text, so that they can be looked for. */
+#define LINK_MADE_S 1700000000
+#define LINK_OVER_S 4000000000
+void hash_make(unsigned n, char form, uint8_t ret_hash[LINK_HASH_SIZE]); /* 't'oken, 'c'ode */
+int link_store(struct registry *reg, unsigned n, uint32_t uid, enum link_purpose purpose);
+struct link link_of(struct registry *reg, unsigned n); /* all 0 if there is none */
+
+/* link_consume() at the door SSH. Return: the verdict, or a negative errno. */
+int link_try(struct registry *reg, unsigned n, char form, const char *name, int64_t now_s);
+
+/* --- index --- */
 
 /* The index of the fixture, read with TinyCDB's own reader. False if the key is not there. */
 bool index_get_meta(const char *dir, struct index_meta *ret_meta);

@@ -113,6 +113,14 @@ static void caller_is_stored_replaced_and_deleted(void **state)
     assert_int_equal(got.verbs, 1u << CALLER_VERB_NET_PUBLIC);
     assert_int_equal(got.group_count, 1);
 
+    c.verbs = 1u << CALLER_VERB_LINKS | 1u << CALLER_VERB_USERS;
+    assert_int_equal(caller_put(f->reg, &c), 0);
+    fixture_close(f);
+    assert_int_equal(sql_value(f, "SELECT verbs = 'users,links' FROM callers"), 1);
+    fixture_open(f);
+    assert_int_equal(caller_get(f->reg, 33, &got), 0);
+    assert_int_equal(got.verbs, c.verbs);
+
     c.uid = 34;
     c.verbs = 0;
     assert_int_equal(caller_put(f->reg, &c), 0);

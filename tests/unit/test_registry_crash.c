@@ -63,26 +63,6 @@ static bool state_is_old(const char *dir, struct registry *reg, const struct reg
            index_agrees(dir, reg);
 }
 
-static void child_succeeds(pid_t pid)
-{
-    int status = -1;
-
-    assert_true(pid >= 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("child ended with status 0x%x", (unsigned)status);
-}
-
-static int limit_set(rlim_t bytes)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
-        return -errno;
-    limit.rlim_cur = bytes;
-    return setrlimit(RLIMIT_FSIZE, &limit) < 0 ? -errno : 0;
-}
-
 /* A creation under a limit on the size of files: refused, nothing changed, then it works. */
 static int limited_child(const char *dir, rlim_t bytes, int expected)
 {
@@ -264,30 +244,6 @@ static void death_inside_the_transaction_leaves_nothing(void **state)
 
 /* --- a disk that is full --------------------------------------------------------------------- */
 
-static int filler_make(const char *dir, off_t spare_bytes)
-{
-    static const char zeros[4096];
-    char path[128];
-    cleanup_close int fd = -1;
-    off_t size = 0;
-
-    (void)snprintf(path, sizeof(path), "%s/filler", dir);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    while (write(fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros))
-        size += (off_t)sizeof(zeros);
-    return ftruncate(fd, size > spare_bytes ? size - spare_bytes : 0) < 0 ? -errno : 0;
-}
-
-static int filler_remove(const char *dir)
-{
-    char path[128];
-
-    (void)snprintf(path, sizeof(path), "%s/filler", dir);
-    return unlink(path) < 0 ? -errno : 0;
-}
-
 /* With 0, 1, 2 ... pages left: each write of a creation meets the end of the disk. */
 static int full_disk_child(const char *dir)
 {
@@ -331,33 +287,9 @@ static int full_disk_child(const char *dir)
     return refused > 2 && created > 2 ? 0 : 10;
 }
 
-#define EXIT_SKIP 77
-
 static void full_disk_undoes_the_creation(void **state)
 {
-    struct fixture *f = *state;
-    int status = -1;
-    pid_t pid;
-
-    fixture_close(f);
-    assert_int_equal(mkdir(path_of(f, "small"), 0755), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        const char *small = path_of(f, "small");
-
-        if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-            mount("none", small, "tmpfs", 0, "size=1m,mode=0755") < 0)
-            _exit(EXIT_SKIP);
-        _exit(full_disk_child(small));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP) {
-        print_message("skip: a sized tmpfs needs root\n");
-        skip();
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("child ended with status 0x%x", (unsigned)status);
+    on_small_disk(*state, full_disk_child);
 }
 
 /* --- death at any moment --------------------------------------------------------------------- */
@@ -388,14 +320,6 @@ static void creations_until_killed(const char *dir, unsigned round, int pipe_fd)
         if (fd_write_full(pipe_fd, &ack, sizeof(ack)) < 0)
             _exit(4);
     }
-}
-
-static unsigned random_below(unsigned n)
-{
-    unsigned v = 0;
-
-    assert_int_equal(getrandom(&v, sizeof(v), 0), sizeof(v));
-    return v % n;
 }
 
 struct acks {
