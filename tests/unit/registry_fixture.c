@@ -281,9 +281,11 @@ struct link link_of(struct registry *reg, unsigned n)
 {
     char link_id[LINK_ID_SIZE];
     struct link link = {0};
+    int r;
 
     (void)snprintf(link_id, sizeof(link_id), "%016x", n);
-    if (link_get(reg, link_id, &link) < 0)
+    r = link_get(reg, link_id, &link);
+    if (r < 0 && r != -ENOENT)
         (void)fprintf(stderr, "link %u: %s\n", n, registry_error(reg));
     return link;
 }
