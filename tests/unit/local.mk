@@ -131,6 +131,25 @@ test_api_text_SOURCES = %D%/test_api_text.c
 test_api_text_CPPFLAGS = $(api_test_cppflags)
 test_api_text_LDADD = $(api_test_libs)
 
+# --- magic links
+magic_link_tests = test_magic_link test_magic_link_key test_magic_link_limit test_magic_link_qr
+check_PROGRAMS += $(magic_link_tests)
+TESTS += $(magic_link_tests)
+magic_link_test_cppflags = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
+magic_link_test_libs = libmagic_link.la $(SODIUM_LIBS) $(CMOCKA_LIBS)
+test_magic_link_SOURCES = %D%/test_magic_link.c
+test_magic_link_CPPFLAGS = $(magic_link_test_cppflags)
+test_magic_link_LDADD = $(magic_link_test_libs)
+test_magic_link_key_SOURCES = %D%/test_magic_link_key.c
+test_magic_link_key_CPPFLAGS = $(magic_link_test_cppflags)
+test_magic_link_key_LDADD = $(magic_link_test_libs)
+test_magic_link_limit_SOURCES = %D%/test_magic_link_limit.c
+test_magic_link_limit_CPPFLAGS = $(magic_link_test_cppflags)
+test_magic_link_limit_LDADD = $(magic_link_test_libs)
+test_magic_link_qr_SOURCES = %D%/test_magic_link_qr.c
+test_magic_link_qr_CPPFLAGS = $(magic_link_test_cppflags)
+test_magic_link_qr_LDADD = $(magic_link_test_libs)
+
 # --- ctl
 ctl_tests = \
 	%D%/test_ctl_args \
