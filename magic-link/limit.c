@@ -18,8 +18,9 @@
 
 #include "common/banned.h"
 
-#define COST_MS (60 * 1000 / LINK_TRIES_A_MINUTE) /* a try costs the time in which it comes back   \
-                                                   */
+#define COST_MS                                                                                    \
+    (60 * 1000 / LINK_TRIES_A_MINUTE) /* a try costs the time in which it comes back               \
+                                       */
 #define FULL_MS (COST_MS * LINK_TRIES_A_MINUTE)
 #define CHAINS  LIMIT_NAMES_MAX
 #define NOBODY  UINT16_MAX

@@ -147,7 +147,11 @@ int magic_link_redeem(struct magic_link *ml, struct registry *reg, const char *n
         return 0;
     }
     kind = typed_read(typed, size, &secret);
-    key_hash(&ml->key, is_name ? domain_of(kind) : KEY_DOMAIN_NONE, &secret, &hash);
+    if (!is_name) {
+        secret_wipe(&secret);
+        kind = TYPED_NONE;
+    }
+    key_hash(&ml->key, domain_of(kind), &secret, &hash);
     r = link_consume(reg, hash.bytes, who, door, now_s, &link, &verdict);
     if (r < 0 || verdict == LINK_ACCEPTED)
         limit_give_back(ml->limit, who); /* only what was looked at and wrong counts */

@@ -132,7 +132,8 @@ test_api_text_CPPFLAGS = $(api_test_cppflags)
 test_api_text_LDADD = $(api_test_libs)
 
 # --- magic links
-magic_link_tests = test_magic_link test_magic_link_key test_magic_link_limit test_magic_link_qr
+magic_link_tests = test_magic_link test_magic_link_key test_magic_link_limit test_magic_link_qr \
+	test_magic_link_redeem
 check_PROGRAMS += $(magic_link_tests)
 TESTS += $(magic_link_tests)
 magic_link_test_cppflags = $(AM_CPPFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -149,6 +150,10 @@ test_magic_link_limit_LDADD = $(magic_link_test_libs)
 test_magic_link_qr_SOURCES = %D%/test_magic_link_qr.c
 test_magic_link_qr_CPPFLAGS = $(magic_link_test_cppflags)
 test_magic_link_qr_LDADD = $(magic_link_test_libs)
+test_magic_link_redeem_SOURCES = %D%/test_magic_link_redeem.c $(registry_test_fixture)
+test_magic_link_redeem_CPPFLAGS = $(magic_link_test_cppflags) $(registry_test_cppflags)
+test_magic_link_redeem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=link_consume
+test_magic_link_redeem_LDADD = libmagic_link.la $(registry_test_libs) $(SODIUM_LIBS)
 
 # --- ctl
 ctl_tests = \
