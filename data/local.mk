@@ -1,1 +1,17 @@
 # SPDX-License-Identifier: ISC
+# Files of the participants' own sshd. Installing them starts nothing and changes no file of others.
+dist_programs_SCRIPTS += %D%/atelier-sshd-start
+
+atelierconfdir = $(sysconfdir)/atelier
+dist_atelierconf_DATA = %D%/sshd_config
+
+pamservicesdir = $(sysconfdir)/pam.d
+dist_pamservices_DATA = %D%/pam.d/atelier-sshd
+
+# Has an effect only when somebody runs pam-auth-update(8).
+pamconfigsdir = $(datadir)/pam-configs
+dist_pamconfigs_DATA = %D%/pam-configs/atelier
+
+# To be placed in /etc/ssh/sshd_config.d/, which belongs to the admin.
+atelierdatadir = $(datadir)/atelier
+dist_atelierdata_DATA = %D%/host-sshd.conf
