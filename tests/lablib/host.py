@@ -10,6 +10,10 @@
 # the command and ends the lab after a short grace; a second one kills at once. A Ctrl-C that comes
 # from the terminal reaches the command by itself and is its own affair, as under a shell. The
 # command stays in the outer process's group, so that Ctrl-Z and fg work as for any program.
+#
+# PID 1 inherits whatever outlives its parent, the inits of sessions while sessiond is stopped for
+# one, and reaps it as soon as it ends: what waits for the end of such a process sees it as on a
+# real host.
 import argparse
 import os
 import select
@@ -33,7 +37,7 @@ SI_USER = 0  # asm-generic/siginfo.h: sent by kill() and the like; the terminal'
 COMMAND_GRACE_S = 3
 SERVICES_GRACE_S = 6  # above labd's own limit for one daemon
 OUTER_GRACE_S = COMMAND_GRACE_S + SERVICES_GRACE_S + 3
-SERVICES = ("sessiond", "sessiond-api")
+SERVICES = ("sessiond", "sessiond-api", "atelier-sshd")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -51,6 +55,7 @@ def parse_arguments(args):
     parser.add_argument("--build", required=True)
     parser.add_argument("--stage", default="")
     parser.add_argument("--lock-fd", type=int, default=-1)
+    parser.add_argument("--relay-fd", type=int, default=-1)
     parser.add_argument("--script", action="append", default=[])
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--no-services", action="store_true")
@@ -85,8 +90,9 @@ def outer(options):
             sys.stderr.flush()
             os._exit(code)  # PID 1: the kernel kills and reaps all others before it is gone
     os.close(alive_read)
-    if options.lock_fd >= 0:
-        os.close(options.lock_fd)
+    for fd in (options.lock_fd, options.relay_fd):
+        if fd >= 0:
+            os.close(fd)
     code = outer_wait(pid)
     if terminal:  # a shell in the lab cannot name our process group to give the terminal back
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -135,6 +141,8 @@ def inner(options, alive_fd):
         labd = start_labd()
         if not options.no_services:
             start_services()
+        if options.relay_fd >= 0:
+            environment["ATELIER_RELAY_PORT"] = start_relay(options.relay_fd)
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS | {signal.SIGCHLD})
         code = run_all(options, environment)
     except Stopped as stopped:
@@ -173,6 +181,7 @@ def build_host(options):
                    stdout=sys.stderr)
     if options.lock_fd >= 0:
         os.close(options.lock_fd)
+    start_logger()
     world = network.start_world()
     network.up(world)
     network.start_answerers(world)
@@ -180,6 +189,29 @@ def build_host(options):
     os.chdir(cwd if os.path.isdir(cwd) else "/")
     return dict(os.environ, LANG=language, TERM=terminal, ATELIER_LAB="1",
                 ATELIER_SRC=options.top, ATELIER_BUILD=options.build, ATELIER_WORLD_PID=str(world))
+
+
+def start_aside(program, *args, **more):
+    """A program of ours that lives as long as the lab; its log is in /run/lab."""
+    with open(f"/run/lab/{program}.log", "ab") as log:
+        subprocess.Popen(["/usr/bin/python3", "-IB", f"{LIB}/{program}.py", *args], cwd="/",
+                         stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                         **more)
+
+
+def start_logger():
+    """/dev/log is bound here, so that it is there when the first daemon speaks."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        sock.bind("/dev/log")
+        os.chmod("/dev/log", 0o666)
+        start_aside("logger", str(sock.fileno()), pass_fds=[sock.fileno()])
+
+
+def start_relay(fd):
+    """Connections to the descriptor's port of the machine go to the lab's sshd. Returns the port."""
+    with socket.socket(fileno=fd) as sock:
+        start_aside("relay", "serve", str(fd), pass_fds=[fd])
+        return str(sock.getsockname()[1])
 
 
 def start_labd():
@@ -208,12 +240,12 @@ def start_services():
 
 def stop_labd(labd):
     """Daemons get their chance to leave nothing behind; the kernel kills what does not use it."""
-    if labd.poll() is None:
-        labd.terminate()
-        try:
-            labd.wait(SERVICES_GRACE_S)
-        except subprocess.TimeoutExpired:
-            pass
+    if labd.poll() is not None:
+        return
+    labd.terminate()
+    deadline = time.monotonic() + SERVICES_GRACE_S
+    while reap(labd.pid) is None and wait_signal(deadline):
+        pass
 
 
 def show_logs():
@@ -246,7 +278,7 @@ def run(command, environment):
     if pid == 0:
         execute(command, environment)
     deadline, last = None, None
-    while True:
+    while (status := reap(pid)) is None:  # first what ended before SIGCHLD was blocked
         info = wait_signal(deadline)
         if info is None:  # deaf; it dies with the namespace
             return 128 + last, True
@@ -255,9 +287,7 @@ def run(command, environment):
             last = info.si_signo
             os.kill(pid, last)
             deadline = time.monotonic() + COMMAND_GRACE_S
-        status = reap(pid)
-        if status is not None:
-            return exit_code(status), deadline is not None
+    return exit_code(status), deadline is not None
 
 
 def reap(wanted):
@@ -289,11 +319,12 @@ def execute(command, environment):
 
 def main():
     options = parse_arguments(sys.argv[1:])
-    keep = options.lock_fd if options.lock_fd >= 0 else 2
-    os.closerange(3, keep)
-    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
-    if options.lock_fd >= 0:
-        os.set_inheritable(options.lock_fd, False)
+    below = 3
+    for fd in sorted(fd for fd in (options.lock_fd, options.relay_fd) if fd >= 0):
+        os.closerange(below, fd)
+        os.set_inheritable(fd, False)
+        below = fd + 1
+    os.closerange(below, os.sysconf("SC_OPEN_MAX"))
     return outer(options)
 
 
