@@ -16,7 +16,7 @@ def line_of(message):
     head = re.match(rb"<([0-9]{1,3})>", message)
     priority = int(head[1]) if head else 0
     text = message[head.end():] if head else message
-    escaped = re.sub(rb"[^ -~]", lambda byte: b"\\x%02x" % byte[0], text.rstrip(b"\n\0"))
+    escaped = re.sub(rb"[^ -~]", lambda found: b"\\x%02x" % found[0][0], text.rstrip(b"\n\0"))
     return f"{priority >> 3}.{priority & 7} {escaped.decode('ascii')}"
 
 
