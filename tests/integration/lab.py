@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # lab.py - what the integration tests know of the host: its API, daemons, processes and rules.
 import base64
+import contextlib
 import functools
 import grp
 import http.client
@@ -370,3 +371,127 @@ def rules_restore():
     """By the product itself: it loads its rules again on SIGHUP."""
     os.kill(service_pid("sessiond"), signal.SIGHUP)
     eventually(lambda: all(jump_is_first(family) for family in FAMILIES))
+
+
+# ---- logins: the real ssh, which gets the code from a program as a person's desktop would ask
+
+SSH_PORT = 2222
+ASKPASS = "/run/lab/askpass"  # prints LAB_CODE
+SHELL_PROMPT = "lab> "
+SSH_OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null",
+               "GlobalKnownHostsFile=/dev/null", "PreferredAuthentications=keyboard-interactive",
+               "NumberOfPasswordPrompts=1", "LogLevel=ERROR")
+
+
+def invite(who, *options):
+    """A new link for a user's name, or for an e-mail address, whose user is made if need be.
+
+    Returns the command's own answer: user, uid, link, code, expires_at.
+    """
+    verb = ("invite",) if "@" in who else ("link", "mint")
+    answer = json.loads(atelier(*verb, "--json", *options, who).stdout)
+    return answer[0] if isinstance(answer, list) else answer
+
+
+def code_of(who):
+    return invite(who)["code"]
+
+
+def ssh_options(options=()):
+    """As ssh, sftp and scp take them. @options: "Name=value" to come first, which wins."""
+    return ["-F", "/dev/null", *(word for option in (*options, *SSH_OPTIONS)
+                                 for word in ("-o", option))]
+
+
+def ssh_argv(user, *command, options=(), flags=(), port=SSH_PORT, host="127.0.0.1"):
+    return ["ssh", *ssh_options(options), *flags, "-p", str(port), f"{user}@{host}", *command]
+
+
+def sftp_argv(user, batch, options=(), port=SSH_PORT, host="127.0.0.1"):
+    """@batch: a file of commands, "-" for standard input."""
+    # -b would switch questions off, the one for the code too; the first value wins.
+    return ["sftp", "-q", *ssh_options(("BatchMode=no", *options)), "-b", batch, "-P", str(port),
+            f"{user}@{host}"]
+
+
+def scp_argv(*paths, options=(), flags=(), port=SSH_PORT):
+    """@paths: "USER@127.0.0.1:PATH" is over there."""
+    return ["scp", "-q", *ssh_options(options), *flags, "-P", str(port), *paths]
+
+
+def rsync_argv(*paths, options=(), flags=("-a",), port=SSH_PORT):
+    shell = ["ssh", *ssh_options(options), "-p", str(port)]
+    return ["rsync", *flags, "-e", " ".join(shell), *paths]
+
+
+def ssh_environment(code):
+    """For a client that may ask once: it is answered with @code."""
+    if not os.path.exists(ASKPASS):
+        with open(f"{ASKPASS}.{os.getpid()}.{threading.get_ident()}", "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nprintf '%s\\n' \"$LAB_CODE\"\n")
+            os.fchmod(file.fileno(), 0o755)
+        os.rename(file.name, ASKPASS)
+    return dict(os.environ, SSH_ASKPASS=ASKPASS, SSH_ASKPASS_REQUIRE="force", LAB_CODE=code)
+
+
+def with_code(code, argv, input=None, timeout=60, text=True, **more):
+    """Run a client to its end, whatever that is. With text=False bytes go in and out."""
+    source = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
+    return subprocess.run(argv, env=ssh_environment(code), capture_output=True, text=text,
+                          timeout=timeout, check=False, **source, **more)
+
+
+def ssh(user, code, *command, options=(), flags=(), port=SSH_PORT, host="127.0.0.1", input=None,
+        timeout=60, text=True):
+    argv = ssh_argv(user, *command, options=options, flags=flags, port=port, host=host)
+    return with_code(code, argv, input=input, timeout=timeout, text=text)
+
+
+def ssh_popen(user, code, *command, options=(), flags=(), port=SSH_PORT, host="127.0.0.1"):
+    """A client that lives, with three pipes. Whoever gets it ends it."""
+    argv = ssh_argv(user, *command, options=options, flags=flags, port=port, host=host)
+    return subprocess.Popen(argv, env=ssh_environment(code), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def login(user, *command, **more):
+    """A live login of @user with a fresh code, whose first line "up" has been read.
+
+    Yields the Popen of the client; its program, by default, gives back what it is told.
+    """
+    client = ssh_popen(user, code_of(user), f"echo up; {' '.join(command) or 'exec cat'}", **more)
+    try:
+        line = client.stdout.readline()
+        assert line == "up\n", f"{line!r} {client.stderr.read() if not line else ''}"
+        yield client
+    finally:
+        client.kill()
+        client.communicate()
+
+
+def ssh_shell(user, code, options=(), flags=(), port=SSH_PORT, host="127.0.0.1", timeout=20):
+    """An interactive shell on a terminal, at its prompt SHELL_PROMPT: a pexpect.spawn of text."""
+    import pexpect
+
+    argv = ssh_argv(user, options=options, flags=("-tt", *flags), port=port, host=host)
+    shell = pexpect.spawn(argv[0], argv[1:], env=dict(ssh_environment(code), TERM="dumb"),
+                          encoding="utf-8", timeout=timeout, dimensions=(24, 160))
+    # In two words, so that its echo is not taken for the prompt.
+    shell.sendline("PS1='lab''> '")
+    shell.expect_exact(f"\n{SHELL_PROMPT}")
+    return shell
+
+
+def shell_says(shell, line):
+    """Type one line; what it prints up to the next prompt."""
+    shell.sendline(line)
+    shell.expect_exact("\n")  # the echo of the line
+    shell.expect_exact(SHELL_PROMPT)
+    return shell.before.replace("\r\n", "\n")
+
+
+def sessions(user=None):
+    answer = api("GET", "/v1/sessions")
+    assert answer.status == 200, answer
+    return [each for each in answer.body["sessions"] if user in (None, each["user"])]

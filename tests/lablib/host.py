@@ -177,15 +177,18 @@ def build_host(options):
     language, terminal = os.environ.get("LANG", "C.UTF-8"), os.environ.get("TERM", "dumb")
     os.environ.clear()
     os.environ.update(PATH=PATH, HOME="/root", LANG="C.UTF-8")
-    subprocess.run([f"{LIB}/setup.sh", LIB, options.stage], check=True, stdin=subprocess.DEVNULL,
-                   stdout=sys.stderr)
-    if options.lock_fd >= 0:
-        os.close(options.lock_fd)
+    # Beside the network: neither needs the other, and both take their time.
+    setup = subprocess.Popen([f"{LIB}/setup.sh", LIB, options.stage], stdin=subprocess.DEVNULL,
+                             stdout=sys.stderr)
     start_logger()
     world = network.start_world()
     network.up(world)
     network.start_answerers(world)
     network.wait_reachable()
+    if setup.wait():
+        raise subprocess.CalledProcessError(setup.returncode, setup.args)
+    if options.lock_fd >= 0:
+        os.close(options.lock_fd)
     os.chdir(cwd if os.path.isdir(cwd) else "/")
     return dict(os.environ, LANG=language, TERM=terminal, ATELIER_LAB="1",
                 ATELIER_SRC=options.top, ATELIER_BUILD=options.build, ATELIER_WORLD_PID=str(world))

@@ -41,8 +41,8 @@ if [[ -e /usr/share/pam-configs/atelier ]]; then
     DEBIAN_FRONTEND=noninteractive pam-auth-update --package --force --enable atelier </dev/null &
     denied_pid=$!
 fi
-if [[ -e /usr/share/atelier/sshd-deny.conf ]]; then
-    install -D -m 0644 /usr/share/atelier/sshd-deny.conf /etc/ssh/sshd_config.d/00-atelier.conf
+if [[ -e /usr/share/atelier/host-sshd.conf ]]; then
+    install -D -m 0644 /usr/share/atelier/host-sshd.conf /etc/ssh/sshd_config.d/00-atelier.conf
 fi
 
 # Accounts first, with the NSS sources that are certainly there; the module's line comes last.
