@@ -13,7 +13,11 @@ struct core;
 struct door;
 struct health;
 struct lock_queue;
+struct lockout;
+struct magic_link;
+struct pam_door;
 struct run_table;
+struct session_table;
 
 enum door_kind {
     DOOR_API,   /* callers, by their row */
@@ -29,9 +33,14 @@ struct app {
     struct core *core;
     struct health *health;
     struct lock_queue *locks;
+    struct lockout *lockout;
+    struct magic_link *links;
+    const char *link_base; /* of the links that are minted, for magic_link_url() */
+    struct pam_door *pam;
     struct run_table *runs;
+    struct session_table *sessions;
     struct door *doors[DOOR__COUNT];
-    bool is_stopping; /* no new run or lock from here on */
+    bool is_stopping; /* no new run, lock, link or login from here on */
 };
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
-#include "sessiond/api/outcome.h"
+#include "sessiond/api/inbound.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -56,15 +56,6 @@ struct core {
     STAILQ_HEAD(, waiting) queue;
     bool is_failure_logged;
     bool is_doomed; /* a message was lost: give up as soon as the loop runs */
-};
-
-/* Any message that sessiond may send. */
-union inbound {
-    struct wire_head head;
-    struct wire_run_started started;
-    struct wire_run_failed failed;
-    struct wire_run_ended ended;
-    struct wire_status status;
 };
 
 static void core_connect(struct core *c);
@@ -204,61 +195,33 @@ int core_send_head(struct core *c, enum wire_type type, uint32_t tag)
 
 /* --- receiving --- */
 
-static size_t size_of(uint32_t type)
-{
-    switch (type) {
-    case WIRE_WELCOME:
-    case WIRE_LOCK_TAKEN:
-    case WIRE_LOCK_BUSY:
-    case WIRE_LOCK_LOST:
-        return sizeof(struct wire_head);
-    case WIRE_RUN_STARTED:
-        return sizeof(struct wire_run_started);
-    case WIRE_RUN_FAILED:
-        return sizeof(struct wire_run_failed);
-    case WIRE_RUN_ENDED:
-        return sizeof(struct wire_run_ended);
-    case WIRE_STATUS:
-        return sizeof(struct wire_status);
-    default:
-        return 0;
-    }
-}
-
-/* ASCII with a NUL, as wire.h promises: it goes into JSON and the log. */
-static bool is_text(const char *field, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (field[i] == '\0')
-            return true;
-        if (field[i] < 0x20 || field[i] > 0x7e)
-            return false;
-    }
-    return false;
-}
-
-static bool receipt_fits(const struct wire_receipt *r)
-{
-    return r->group_count <= WIRE_GROUPS_MAX && r->cgroup_mode <= WIRE_CGROUP_V2 &&
-           is_text(r->cgroup_leaf, sizeof(r->cgroup_leaf));
-}
-
 static int dispatch_run(struct core *c, const union inbound *in)
 {
     switch (in->head.type) {
     case WIRE_RUN_STARTED:
-        if (!receipt_fits(&in->started.receipt))
-            return -EBADMSG;
         return c->events->run_started(c->arg, &in->started);
     case WIRE_RUN_FAILED:
-        if (!outcome_step_is_known(in->failed.step) ||
-            !is_text(in->failed.what, sizeof(in->failed.what)))
-            return -EBADMSG;
         return c->events->run_failed(c->arg, &in->failed);
     default:
-        if (!outcome_end_is_known(in->ended.end))
-            return -EBADMSG;
         return c->events->run_ended(c->arg, &in->ended);
+    }
+}
+
+static int dispatch_session(struct core *c, const union inbound *in)
+{
+    switch (in->head.type) {
+    case WIRE_SESSION_ASK:
+        c->events->session_ask(c->arg, &in->session_ask);
+        return 0;
+    case WIRE_SESSION_STARTED:
+        return c->events->session_started(c->arg, &in->session_started);
+    case WIRE_SESSION_FAILED:
+        return c->events->session_failed(c->arg, &in->session_failed);
+    case WIRE_SESSION_ENDED:
+        return c->events->session_ended(c->arg, &in->session_ended);
+    default:
+        c->events->session_synced(c->arg);
+        return 0;
     }
 }
 
@@ -269,15 +232,18 @@ static int dispatch_ready(struct core *c, const union inbound *in)
     case WIRE_RUN_FAILED:
     case WIRE_RUN_ENDED:
         return dispatch_run(c, in);
+    case WIRE_SESSION_ASK:
+    case WIRE_SESSION_STARTED:
+    case WIRE_SESSION_FAILED:
+    case WIRE_SESSION_ENDED:
+    case WIRE_SESSION_SYNCED:
+        return dispatch_session(c, in);
     case WIRE_LOCK_TAKEN:
     case WIRE_LOCK_BUSY:
     case WIRE_LOCK_LOST:
         c->events->lock(c->arg, (enum wire_type)in->head.type);
         return 0;
     case WIRE_STATUS:
-        if (in->status.canary > WIRE_CANARY_NO_TARGET || in->status.cgroup_mode > WIRE_CGROUP_V2 ||
-            !is_text(in->status.canary_what, sizeof(in->status.canary_what)))
-            return -EBADMSG;
         c->events->status(c->arg, &in->status);
         return 0;
     default:
@@ -287,11 +253,10 @@ static int dispatch_ready(struct core *c, const union inbound *in)
 
 static int dispatch(struct core *c, const union inbound *in, size_t size)
 {
-    if (size < sizeof(in->head) || in->head.version != WIRE_VERSION ||
-        in->head.size_bytes != size || size != size_of(in->head.type))
+    if (!inbound_is_good(in, size))
         return -EBADMSG;
     if (c->state == CORE_READY)
-        return in->head.type == WIRE_WELCOME ? -EBADMSG : dispatch_ready(c, in);
+        return dispatch_ready(c, in);
     if (in->head.type != WIRE_WELCOME)
         return -EBADMSG;
     (void)evtimer_del(c->timer);

@@ -5,7 +5,7 @@
  * It is connected, or it is being connected again every 200 ms. Messages that the kernel does not
  * take at once wait in order; nothing blocks and nothing is lost while the connection lives. What
  * sessiond sends is checked whole before anybody sees it; a message that does not fit ends the
- * connection, and with it every run.
+ * connection, and with it every run. Sessions live on.
  */
 #ifndef ATELIER_API_CORE_H
 #define ATELIER_API_CORE_H
@@ -25,6 +25,12 @@ struct core_events {
     int (*run_started)(void *arg, const struct wire_run_started *m);
     int (*run_failed)(void *arg, const struct wire_run_failed *m);
     int (*run_ended)(void *arg, const struct wire_run_ended *m);
+    void (*session_ask)(void *arg, const struct wire_session_ask *m);
+    /* -ENOENT if no login in open_session can get this message. */
+    int (*session_started)(void *arg, const struct wire_session_started *m);
+    int (*session_failed)(void *arg, const struct wire_session_failed *m);
+    int (*session_ended)(void *arg, const struct wire_session_ended *m);
+    void (*session_synced)(void *arg);
     void (*lock)(void *arg, enum wire_type type); /* LOCK_TAKEN, LOCK_BUSY or LOCK_LOST */
     void (*status)(void *arg, const struct wire_status *m);
 };

@@ -12,10 +12,17 @@ void runs_post(struct request *rq, const json_t *body);
 void users_post(struct request *rq, const json_t *body);
 void users_get(struct request *rq, const json_t *body);
 void users_get_one(struct request *rq, const json_t *body);
+void users_patch(struct request *rq, const json_t *body);
 void groups_post(struct request *rq, const json_t *body);
 void groups_get(struct request *rq, const json_t *body);
 void callers_post(struct request *rq, const json_t *body);
 void callers_get(struct request *rq, const json_t *body);
 void callers_delete(struct request *rq, const json_t *body);
+void links_post(struct request *rq, const json_t *body);
+void links_get(struct request *rq, const json_t *body);
+void links_delete(struct request *rq, const json_t *body);
+void sessions_get(struct request *rq, const json_t *body);
+void sessions_get_one(struct request *rq, const json_t *body);
+void sessions_delete(struct request *rq, const json_t *body);
 
 #endif

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -30,6 +29,7 @@
 #include "common/str.h"
 #include "sessiond/api/hangup.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/response.h"
 #include "sessiond/api/route.h"
 #include "sessiond/shared/log.h"
 
@@ -266,28 +266,6 @@ static void respond(struct exchange *x, unsigned http, struct MHD_Response *resp
     exchange_resume(x);
 }
 
-static struct MHD_Response *response_of_json(json_t *body)
-{
-    char *json = body ? json_dumps(body, JSON_COMPACT) : NULL, *text = NULL;
-    struct MHD_Response *response;
-    int n = -1;
-
-    json_decref(body);
-    /* A line of its own: people read answers in a terminal, too. */
-    if (json)
-        n = asprintf(&text, "%s\n", json);
-    free(json);
-    if (n < 0)
-        return NULL;
-    response = MHD_create_response_from_buffer((size_t)n, text, MHD_RESPMEM_MUST_FREE);
-    if (!response) {
-        free(text);
-        return NULL;
-    }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-    return response;
-}
-
 void request_answer(struct request *rq, unsigned http, json_t *body)
 {
     struct error e;
@@ -298,6 +276,11 @@ void request_answer(struct request *rq, unsigned http, json_t *body)
         return;
     }
     respond(exchange_of(rq), http, response_of_json(body));
+}
+
+void request_answer_secret(struct request *rq, unsigned http, json_t *body)
+{
+    respond(exchange_of(rq), http, response_of_secret(body));
 }
 
 void request_answer_empty(struct request *rq, unsigned http)

@@ -51,6 +51,9 @@ void door_close(struct door *door);
 void request_answer(struct request *rq, unsigned http, json_t *body);
 void request_answer_empty(struct request *rq, unsigned http);
 
+/* An object with secrets, taken over: its strings are wiped, and nobody on the way may keep it. */
+void request_answer_secret(struct request *rq, unsigned http, json_t *body);
+
 /* {"status", "field", "message"} */
 void request_refuse(struct request *rq, const struct error *e);
 

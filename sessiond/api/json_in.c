@@ -3,7 +3,6 @@
 #include "sessiond/api/json_in.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,6 +123,18 @@ int json_in_u32(const struct json_in *in, const char *key, uint32_t min, uint32_
         return refuse(in, key, what);
     }
     *ret_v = (uint32_t)json_integer_value(v);
+    return 0;
+}
+
+int json_in_bool(const struct json_in *in, const char *key, bool *ret_v)
+{
+    const json_t *v = json_object_get(in->obj, key);
+
+    if (!v)
+        return 0;
+    if (!json_is_boolean(v))
+        return refuse(in, key, "must be true or false");
+    *ret_v = json_is_true(v);
     return 0;
 }
 

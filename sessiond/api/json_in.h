@@ -10,6 +10,7 @@
 #define ATELIER_API_JSON_IN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,9 @@ int json_in_string(const struct json_in *in, const char *key, size_t max_bytes, 
 /* A whole number in @min..@max; @ret_v is untouched if it is absent. */
 int json_in_u32(const struct json_in *in, const char *key, uint32_t min, uint32_t max,
                 uint32_t *ret_v);
+
+/* true or false; @ret_v is untouched if it is absent. */
+int json_in_bool(const struct json_in *in, const char *key, bool *ret_v);
 
 /* An array of at most @max_count strings; @ret_v is untouched if it is absent. */
 int json_in_strings(const struct json_in *in, const char *key, size_t max_count,

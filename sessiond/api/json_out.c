@@ -6,11 +6,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "sessiond/api/timestamp.h"
+
 #include "common/banned.h"
 
 json_t *json_of_text(const char *text)
 {
     return text[0] ? json_string(text) : json_null();
+}
+
+json_t *json_of_time(int64_t s)
+{
+    char text[TIMESTAMP_SIZE];
+
+    return s != 0 && timestamp_format(s, text) == 0 ? json_string(text) : json_null();
 }
 
 json_t *json_of_group(const struct group *g)
@@ -45,10 +54,11 @@ json_t *json_of_external_id(uint32_t owner_uid, const char *external_id)
 json_t *json_of_user(const struct user *u, json_t *external_ids, const struct group *groups,
                      size_t n)
 {
-    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:I, s:o}", "name", u->name, "uid",
+    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:I, s:o, s:o}", "name", u->name, "uid",
                      (json_int_t)u->uid, "state", user_state_key(u->state), "email",
                      json_of_text(u->email), "external_ids", external_ids, "created_s",
-                     (json_int_t)u->created_s, "groups", json_of_group_names(groups, n));
+                     (json_int_t)u->created_s, "expires_at", json_of_time(u->expires_s), "groups",
+                     json_of_group_names(groups, n));
 }
 
 json_t *json_of_caller(const struct caller *c)
@@ -137,6 +147,46 @@ json_t *json_of_receipt(const struct wire_receipt *r)
                      "net", is_own(r, WIRE_NS_NET) ? "none" : "public", "cgroup", cgroup(r),
                      "rlimits", rlimits(r), "mounts", (json_int_t)r->mount_count, "net_revision",
                      (json_int_t)r->net_revision, "canary_age_ms", (json_int_t)r->canary_age_ms);
+}
+
+const char *json_link_state(const struct link *l, int64_t now_s)
+{
+    if (l->used_s != 0)
+        return "used";
+    if (l->revoked_s != 0)
+        return "revoked";
+    return l->expires_s <= now_s ? "expired" : "open";
+}
+
+json_t *json_of_link(const struct link *l, int64_t now_s)
+{
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:o, s:o, s:o, s:I}", "id", l->link_id, "user",
+                     l->name, "uid", (json_int_t)l->uid, "purpose", link_purpose_key(l->purpose),
+                     "state", json_link_state(l, now_s), "created_at", json_of_time(l->created_s),
+                     "expires_at", json_of_time(l->expires_s), "used_at", json_of_time(l->used_s),
+                     "caller_uid", (json_int_t)l->caller_uid);
+}
+
+json_t *json_of_minted(const struct minted *m, const char *user, const char *url, const char *qr)
+{
+    json_t *v =
+        json_pack("{s:s, s:s, s:I, s:s, s:s, s:o, s:s}", "id", m->link.link_id, "user", user, "uid",
+                  (json_int_t)m->link.uid, "link", url, "code", m->code, "expires_at",
+                  json_of_time(m->link.expires_s), "purpose", link_purpose_key(m->link.purpose));
+
+    if (v && qr)
+        (void)json_object_set_new(v, "qr", json_string(qr));
+    return v;
+}
+
+json_t *json_of_session(const char *user, const struct wire_session_started *s)
+{
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:I, s:I, s:s, s:o}", "id", s->session_id,
+                     "user", user, "uid", (json_int_t)s->uid, "service", s->service, "line",
+                     s->line, "rhost", s->rhost, "started_at",
+                     json_of_time(s->started_us / 1000000), "pid", (json_int_t)s->holder_pid,
+                     "init_pid", (json_int_t)s->init_pid, "abstract",
+                     s->is_scoped ? "scoped" : "shared", "receipt", json_of_receipt(&s->receipt));
 }
 
 json_t *json_of_outcome(const struct outcome *o, uint64_t out_bytes)

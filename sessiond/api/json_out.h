@@ -5,13 +5,18 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/wire.h"
+#include "magic-link/magic_link.h"
 #include "registry/registry.h"
 #include "sessiond/api/outcome.h"
 
 /* "" is null. */
 json_t *json_of_text(const char *text);
+
+/* Unix seconds as RFC 3339; 0 is null. */
+json_t *json_of_time(int64_t s);
 
 /* {"name", "gid"} */
 json_t *json_of_group(const struct group *group);
@@ -30,6 +35,24 @@ json_t *json_of_user(const struct user *user, json_t *external_ids, const struct
                      size_t n);
 
 json_t *json_of_caller(const struct caller *caller);
+
+/* @state of a link: whatever came first. @now_s decides between open and expired. */
+const char *json_link_state(const struct link *link, int64_t now_s);
+
+/* Without secrets: what a list of links has. */
+json_t *json_of_link(const struct link *link, int64_t now_s);
+
+/**
+ * json_of_minted() - What is given out once: the value holds secrets, for request_answer_secret()
+ * @user: Name of the user
+ * @url:  The link
+ * @qr:   For a terminal, or NULL
+ */
+json_t *json_of_minted(const struct minted *minted, const char *user, const char *url,
+                       const char *qr);
+
+/* @user: name of the user. */
+json_t *json_of_session(const char *user, const struct wire_session_started *session);
 
 json_t *json_of_receipt(const struct wire_receipt *receipt);
 

@@ -6,12 +6,16 @@ libapi_la_SOURCES = \
 	%D%/cut.c %D%/cut.h \
 	%D%/error.c %D%/error.h \
 	%D%/event.c %D%/event.h \
+	%D%/inbound.c %D%/inbound.h \
 	%D%/json_in.c %D%/json_in.h \
 	%D%/json_out.c %D%/json_out.h \
+	%D%/link_input.c %D%/link_input.h \
+	%D%/login.c %D%/login.h \
 	%D%/outcome.c %D%/outcome.h \
 	%D%/run_spec.c %D%/run_spec.h \
 	%D%/status.c %D%/status.h \
 	%D%/text.c %D%/text.h \
+	%D%/timestamp.c %D%/timestamp.h \
 	%D%/user_input.c %D%/user_input.h
 libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 libapi_la_LIBADD = libregistry.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
@@ -28,14 +32,21 @@ sessiond_api_SOURCES = \
 	%D%/health.c %D%/health.h \
 	%D%/hostcheck.c %D%/hostcheck.h \
 	%D%/http.c %D%/http.h \
+	%D%/links.c \
 	%D%/lock.c %D%/lock.h \
+	%D%/lockout.c %D%/lockout.h \
 	%D%/main.c \
+	%D%/pam.c %D%/pam.h \
+	%D%/response.c %D%/response.h \
 	%D%/route.c %D%/route.h \
 	%D%/run.c %D%/run.h \
 	%D%/runs.c \
+	%D%/session.c %D%/session.h \
+	%D%/sessions.c \
+	%D%/subject.c %D%/subject.h \
 	%D%/users.c
 sessiond_api_CFLAGS = $(pie_cflags) $(MHD_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 sessiond_api_LDFLAGS = $(pie_ldflags)
-sessiond_api_LDADD = libapi.la libsessiond_shared.la $(MHD_LIBS)
+sessiond_api_LDADD = libapi.la libmagic_link.la libsessiond_shared.la $(MHD_LIBS)
 
 EXTRA_DIST += %D%/openapi.yaml

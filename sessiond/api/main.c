@@ -2,7 +2,7 @@
 /*
  * main.c - sessiond-api: the HTTP API and the owner of the registry, without any privilege.
  *
- * It is started as the user atelier with two listening sockets, and has nothing to give up. It
+ * It is started as the user atelier with three listening sockets, and has nothing to give up. It
  * refuses to be root: a hole in it must be worth no more than the rights of that user.
  */
 #include <argp.h>
@@ -17,14 +17,20 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
+#include "common/str.h"
+#include "magic-link/magic_link.h"
 #include "sessiond/api/app.h"
 #include "sessiond/api/audit.h"
 #include "sessiond/api/core.h"
 #include "sessiond/api/health.h"
 #include "sessiond/api/http.h"
 #include "sessiond/api/lock.h"
+#include "sessiond/api/lockout.h"
+#include "sessiond/api/pam.h"
 #include "sessiond/api/run.h"
+#include "sessiond/api/session.h"
 #include "sessiond/shared/listen_fds.h"
 #include "sessiond/shared/log.h"
 
@@ -38,12 +44,14 @@
 struct options {
     const char *core_path;
     const char *state_dir;
+    char link_base[LINK_URL_SIZE];
 };
 
 const char *argp_program_version = PACKAGE_STRING;
 
 static const struct argp_option option_table[] = {
     {"core", 'c', "PATH", 0, "Socket of sessiond [" ATELIER_RUN_DIR "/core.sock]", 0},
+    {"link-base", 'l', "URL", 0, "Where links lead [https://HOSTNAME/]", 0},
     {"state", 's', "DIR", 0, "Directory of registry/ and nss/ [" ATELIER_STATE_DIR "]", 0},
     {0},
 };
@@ -55,6 +63,10 @@ static error_t option_parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'c':
         o->core_path = arg;
+        return 0;
+    case 'l':
+        if (!magic_link_base_is_valid(arg) || str_copy(o->link_base, sizeof(o->link_base), arg) < 0)
+            argp_error(state, "not a base for links (https://HOST[:PORT][/PATH]): %s", arg);
         return 0;
     case 's':
         o->state_dir = arg;
@@ -70,7 +82,7 @@ static error_t option_parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     .options = option_table,
     .parser = option_parse,
-    .doc = "HTTP API of atelier. Takes the listening sockets api and admin by LISTEN_FDS.",
+    .doc = "HTTP API of atelier. Takes the listening sockets api, admin and pam by LISTEN_FDS.",
 };
 
 /* --- what sessiond says --- */
@@ -80,6 +92,7 @@ static void core_down(void *arg)
     struct app *app = arg;
 
     run_table_down(app->runs);
+    session_table_down(app->sessions);
     lock_queue_down(app->locks);
     health_down(app->health);
 }
@@ -118,6 +131,41 @@ static int core_run_ended(void *arg, const struct wire_run_ended *m)
     return r;
 }
 
+static void core_session_ask(void *arg, const struct wire_session_ask *m)
+{
+    const struct app *app = arg;
+
+    session_table_asked(app->sessions, m);
+}
+
+static int core_session_started(void *arg, const struct wire_session_started *m)
+{
+    const struct app *app = arg;
+
+    return session_table_started(app->sessions, m);
+}
+
+static int core_session_failed(void *arg, const struct wire_session_failed *m)
+{
+    const struct app *app = arg;
+
+    return session_table_failed(app->sessions, m);
+}
+
+static int core_session_ended(void *arg, const struct wire_session_ended *m)
+{
+    const struct app *app = arg;
+
+    return session_table_ended(app->sessions, m);
+}
+
+static void core_session_synced(void *arg)
+{
+    const struct app *app = arg;
+
+    session_table_synced(app->sessions);
+}
+
 static void core_lock(void *arg, enum wire_type type)
 {
     const struct app *app = arg;
@@ -137,6 +185,11 @@ static const struct core_events core_events = {
     .run_started = core_run_started,
     .run_failed = core_run_failed,
     .run_ended = core_run_ended,
+    .session_ask = core_session_ask,
+    .session_started = core_session_started,
+    .session_failed = core_session_failed,
+    .session_ended = core_session_ended,
+    .session_synced = core_session_synced,
     .lock = core_lock,
     .status = core_status,
 };
@@ -153,6 +206,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     app->is_stopping = true;
     for (int i = 0; i < DOOR__COUNT; i++)
         door_quiesce(app->doors[i]);
+    pam_door_quiesce(app->pam);
     run_table_stop(app->runs);
     (void)event_base_loopexit(app->base, &limit);
     check_stopped(app);
@@ -178,21 +232,36 @@ static int harden(void)
     return sodium_init() < 0 ? -EIO : 0;
 }
 
-/* The pipes' order on the loop does not matter: everything is on one thread. */
+/* The registry, and the key beside it. */
+static int state_open(struct app *app, const char *state_dir)
+{
+    int r = registry_open(state_dir, &app->reg);
+
+    if (r < 0) {
+        log_error("the registry could not be opened: %s", registry_error(NULL));
+        return r;
+    }
+    r = magic_link_open(state_dir, &app->links);
+    if (r < 0)
+        log_error("the key of the links could not be loaded: %s", strerrordesc_np(-r));
+    return r;
+}
+
+/* The order on the loop does not matter: everything is on one thread. */
 static int app_open(struct app *app, const struct options *o)
 {
     struct listen_fd sockets[] = {
         {.name = "api", .type = SOCK_STREAM},
         {.name = "admin", .type = SOCK_STREAM},
+        {.name = "pam", .type = SOCK_SEQPACKET},
     };
     const char *about = "LISTEN_FDS";
-    int r = listen_fds_take(sockets, DOOR__COUNT, &about);
+    int r = listen_fds_take(sockets, sizeof(sockets) / sizeof(sockets[0]), &about);
 
+    app->link_base = o->link_base;
     if (r == 0) {
         about = o->state_dir;
-        r = registry_open(o->state_dir, &app->reg);
-        if (r < 0)
-            log_error("the registry could not be opened: %s", registry_error(NULL));
+        r = state_open(app, o->state_dir);
     }
     if (r == 0) {
         about = "event loop";
@@ -204,6 +273,10 @@ static int app_open(struct app *app, const struct options *o)
     if (r == 0)
         r = run_table_new(app, &app->runs);
     if (r == 0)
+        r = session_table_new(app, &app->sessions);
+    if (r == 0)
+        r = lockout_new(app, &app->lockout);
+    if (r == 0)
         r = lock_queue_new(app, &app->locks);
     if (r == 0)
         r = health_new(app, &app->health);
@@ -214,6 +287,10 @@ static int app_open(struct app *app, const struct options *o)
     for (int i = 0; r == 0 && i < DOOR__COUNT; i++) {
         about = sockets[i].name;
         r = door_open(app, (enum door_kind)i, sockets[i].fd, &app->doors[i]);
+    }
+    if (r == 0) {
+        about = sockets[DOOR__COUNT].name;
+        r = pam_door_open(app, sockets[DOOR__COUNT].fd, &app->pam);
     }
     if (r < 0)
         log_error("could not start: %s: %s", about, strerrordesc_np(-r));
@@ -230,14 +307,31 @@ static void app_close(struct app *app)
     }
     for (int i = 0; i < DOOR__COUNT; i++)
         door_close(app->doors[i]);
+    pam_door_close(app->pam);
     health_free(app->health);
     lock_queue_free(app->locks);
+    lockout_free(app->lockout);
+    session_table_free(app->sessions);
     run_table_free(app->runs);
     audit_free(app->audit);
+    magic_link_close(app->links);
     if (app->reg)
         registry_close(app->reg);
     if (app->base)
         event_base_free(app->base);
+}
+
+/* A link leads to this host by its own name, unless the administrator knows a better one. */
+static int link_base_default(struct options *o)
+{
+    char host[256] = "";
+
+    if (o->link_base[0])
+        return 0;
+    if (gethostname(host, sizeof(host) - 1) < 0)
+        return -errno;
+    (void)snprintf(o->link_base, sizeof(o->link_base), "https://%s/", host);
+    return magic_link_base_is_valid(o->link_base) ? 0 : -EINVAL;
 }
 
 static int app_serve(struct app *app)
@@ -274,6 +368,10 @@ int main(int argc, char **argv)
     if (getuid() == 0 || geteuid() == 0) {
         log_error("refusing to run as root: start it as the user that owns the registry");
         return EX_NOPERM;
+    }
+    if (link_base_default(&options) < 0) {
+        log_error("the host name makes no base for links: give --link-base");
+        return EX_USAGE;
     }
     r = harden();
     if (r < 0) {

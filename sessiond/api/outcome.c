@@ -61,6 +61,21 @@ static void set_no_exec(struct outcome *o, uint32_t error, const char *program)
     (void)snprintf(o->message, sizeof(o->message), "%.200s: %s", program, error_text(error));
 }
 
+/* What sessiond killed because we asked has the reason why we asked. */
+static enum status status_of_kill(enum kill_reason asked)
+{
+    switch (asked) {
+    case KILL_LOCKED:
+        return STATUS_LOCKED;
+    case KILL_FLOOD: /* set_flood() has decided it */
+    case KILL_NOT_ASKED:
+    case KILL_CLIENT_GONE:
+    case KILL_STOPPING:
+        break;
+    }
+    return STATUS_CANCELLED;
+}
+
 /* A flood is one whether or not the program ended by itself before the signal came. */
 static bool set_flood(struct outcome *o, enum kill_reason asked)
 {
@@ -71,7 +86,8 @@ static bool set_flood(struct outcome *o, enum kill_reason asked)
     return true;
 }
 
-static void set_end(struct outcome *o, const struct wire_run_ended *m, const char *program)
+static void set_end(struct outcome *o, const struct wire_run_ended *m, enum kill_reason asked,
+                    const char *program)
 {
     switch ((enum wire_end)m->end) {
     case WIRE_END_EXIT:
@@ -86,7 +102,7 @@ static void set_end(struct outcome *o, const struct wire_run_ended *m, const cha
         o->status = STATUS_TIMEOUT_WALL;
         return;
     case WIRE_END_KILLED:
-        o->status = STATUS_CANCELLED;
+        o->status = status_of_kill(asked);
         return;
     case WIRE_END_NO_EXEC:
         set_no_exec(o, m->value, program);
@@ -113,26 +129,43 @@ struct outcome outcome_of_end(const struct wire_run_ended *m, enum kill_reason a
     o.usage.cpu_us = m->cpu_user_us + m->cpu_sys_us;
     o.usage.rss_peak_kib = m->rss_peak_kib;
     if (!set_flood(&o, asked))
-        set_end(&o, m, program);
+        set_end(&o, m, asked, program);
     return o;
+}
+
+void outcome_step_message(uint32_t step, uint32_t error, const char *what, char *ret_message,
+                          size_t size)
+{
+    char about[WIRE_PATH_SIZE + 4] = "", why[160] = "";
+
+    if (what[0])
+        (void)snprintf(about, sizeof(about), ": %.*s", (int)WIRE_PATH_SIZE - 1, what);
+    if (error)
+        (void)snprintf(why, sizeof(why), ": %s", error_text(error));
+    (void)snprintf(ret_message, size, "Could not %s%s%s.", step_texts[step].text, about, why);
 }
 
 struct outcome outcome_of_failure(const struct wire_run_failed *m)
 {
     struct outcome o = {.status = STATUS_SETUP_FAILED, .exit_code = -1};
-    const struct step_text *step = &step_texts[m->step];
-    char about[WIRE_PATH_SIZE + 4] = "", why[160] = "";
 
-    if (m->what[0])
-        (void)snprintf(about, sizeof(about), ": %.*s", (int)sizeof(m->what) - 1, m->what);
-    if (m->error)
-        (void)snprintf(why, sizeof(why), ": %s", error_text(m->error));
-    (void)snprintf(o.message, sizeof(o.message), "Could not %s%s%s.", step->text, about, why);
+    outcome_step_message(m->step, m->error, m->what, o.message, sizeof(o.message));
     if (m->step == WIRE_STEP_BUSY)
         o.status = STATUS_BUSY;
     else
-        o.step = step->key;
+        o.step = step_texts[m->step].key;
     return o;
+}
+
+const char *outcome_session_end_key(uint32_t end)
+{
+    static const char *const keys[WIRE_SESSION_END__COUNT] = {
+#define SESSION_END_KEY(id, key) [WIRE_SESSION_END_##id] = key,
+        WIRE_SESSION_ENDS(SESSION_END_KEY)
+#undef SESSION_END_KEY
+    };
+
+    return keys[end < WIRE_SESSION_END__COUNT ? end : (uint32_t)WIRE_SESSION_END_LOST];
 }
 
 struct outcome outcome_of_loss(void)

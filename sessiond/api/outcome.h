@@ -4,6 +4,7 @@
 #define ATELIER_API_OUTCOME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/wire.h"
@@ -19,6 +20,7 @@ enum kill_reason {
     KILL_CLIENT_GONE,
     KILL_FLOOD,
     KILL_STOPPING,
+    KILL_LOCKED, /* the user was locked, or their time is over */
 };
 
 struct outcome {
@@ -45,6 +47,18 @@ struct outcome outcome_of_end(const struct wire_run_ended *m, enum kill_reason a
 
 /* RUN_FAILED in the words of the API. */
 struct outcome outcome_of_failure(const struct wire_run_failed *m);
+
+/**
+ * outcome_step_message() - One sentence about a step that failed
+ * @step:  Known
+ * @error: Positive errno, or 0
+ * @what:  WIRE_PATH_SIZE bytes with a NUL; may be ""
+ */
+void outcome_step_message(uint32_t step, uint32_t error, const char *what, char *ret_message,
+                          size_t size);
+
+/* Word for how a session ended, in the audit and the log; "lost" for a value that is not known. */
+const char *outcome_session_end_key(uint32_t end);
 
 /* The connection to sessiond broke, and with it the run ended. */
 struct outcome outcome_of_loss(void);

@@ -17,11 +17,18 @@ static const struct route routes[] = {
     {"POST", "/v1/users", RIGHT_USERS, true, users_post},
     {"GET", "/v1/users", RIGHT_ADMIN, false, users_get},
     {"GET", "/v1/users/", RIGHT_ADMIN, false, users_get_one},
+    {"PATCH", "/v1/users/", RIGHT_ADMIN, true, users_patch},
     {"POST", "/v1/groups", RIGHT_ADMIN, true, groups_post},
     {"GET", "/v1/groups", RIGHT_ADMIN, false, groups_get},
     {"POST", "/v1/callers", RIGHT_ADMIN, true, callers_post},
     {"GET", "/v1/callers", RIGHT_ADMIN, false, callers_get},
     {"DELETE", "/v1/callers/", RIGHT_ADMIN, false, callers_delete},
+    {"POST", "/v1/links", RIGHT_LINKS, true, links_post},
+    {"GET", "/v1/links", RIGHT_ADMIN, false, links_get},
+    {"DELETE", "/v1/links/", RIGHT_ADMIN, false, links_delete},
+    {"GET", "/v1/sessions", RIGHT_ADMIN, false, sessions_get},
+    {"GET", "/v1/sessions/", RIGHT_ADMIN, false, sessions_get_one},
+    {"DELETE", "/v1/sessions/", RIGHT_ADMIN, false, sessions_delete},
 };
 
 #define ROUTE_COUNT (sizeof(routes) / sizeof(routes[0]))
@@ -85,9 +92,16 @@ static int deny_stranger(const struct request *rq, const struct route *route, st
                      rq->peer_uid, rq->peer_uid);
 }
 
-static bool has_verb(const struct caller *c, enum caller_verb verb)
+static int check_verb(const struct request *rq, const struct route *route, enum caller_verb verb,
+                      struct error *e)
 {
-    return c->verbs & (1u << verb);
+    char why[64];
+
+    if (rq->caller.verbs & (1u << verb))
+        return 0;
+    (void)snprintf(why, sizeof(why), "This caller does not have the right %s",
+                   caller_verb_key(verb));
+    return deny(rq, route, why, e);
 }
 
 int route_authorize(struct request *rq, const struct route *route, struct error *e)
@@ -111,13 +125,11 @@ int route_authorize(struct request *rq, const struct route *route, struct error 
     case RIGHT_ANYBODY:
         return 0;
     case RIGHT_USERS:
-        return has_verb(&rq->caller, CALLER_VERB_USERS)
-                   ? 0
-                   : deny(rq, route, "This caller does not have the right users", e);
+        return check_verb(rq, route, CALLER_VERB_USERS, e);
     case RIGHT_RUNS:
-        return has_verb(&rq->caller, CALLER_VERB_RUNS)
-                   ? 0
-                   : deny(rq, route, "This caller does not have the right runs", e);
+        return check_verb(rq, route, CALLER_VERB_RUNS, e);
+    case RIGHT_LINKS:
+        return check_verb(rq, route, CALLER_VERB_LINKS, e);
     case RIGHT_ADMIN:
         return deny(rq, route, "This is for the admin socket", e);
     }

@@ -12,6 +12,7 @@ enum route_right {
     RIGHT_ANYBODY, /* no caller row needed */
     RIGHT_USERS,   /* the row must have this verb */
     RIGHT_RUNS,
+    RIGHT_LINKS,
     RIGHT_ADMIN, /* admin.sock only */
 };
 

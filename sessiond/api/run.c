@@ -353,6 +353,8 @@ int run_table_failed(struct run_table *t, const struct wire_run_failed *m)
     o = outcome_of_failure(m);
     if (run->killed == KILL_CLIENT_GONE)
         o.status = STATUS_CANCELLED; /* It did not fail: it was not waited for. */
+    if (run->killed == KILL_LOCKED)
+        o.status = STATUS_LOCKED;
     log_error("run failed: %s run=%s uid=%u", o.message, run->row.run_id, run->row.uid);
     run_end(run, &o);
     return 0;
@@ -386,6 +388,28 @@ void run_table_stop(struct run_table *t)
     TAILQ_FOREACH(run, &t->live, link)
     {
         run_kill(run, KILL_STOPPING);
+    }
+}
+
+void run_table_lock(struct run_table *t, uint32_t uid)
+{
+    struct run *run;
+
+    TAILQ_FOREACH(run, &t->live, link)
+    {
+        if (run->row.uid == uid)
+            run_kill(run, KILL_LOCKED);
+    }
+}
+
+void run_table_each_uid(const struct run_table *t, void (*fn)(void *arg, uint32_t uid), void *arg)
+{
+    const struct run *run;
+
+    TAILQ_FOREACH(run, &t->live, link)
+    {
+        if (run->killed == KILL_NOT_ASKED)
+            fn(arg, run->row.uid);
     }
 }
 

@@ -67,4 +67,11 @@ void run_table_down(struct run_table *table);
 /* Ask for the end of every run. */
 void run_table_stop(struct run_table *table);
 
+/* Ask for the end of every run of a user; they end as `locked`. */
+void run_table_lock(struct run_table *table, uint32_t uid);
+
+/* Call @fn with the user of each run that is not about to end. */
+void run_table_each_uid(const struct run_table *table, void (*fn)(void *arg, uint32_t uid),
+                        void *arg);
+
 #endif

@@ -8,73 +8,25 @@
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/run.h"
 #include "sessiond/api/run_spec.h"
+#include "sessiond/api/subject.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
 
-static int registry_failed(struct request *rq, struct error *e)
-{
-    log_error("the registry could not be read: %s", registry_error(rq->app->reg));
-    return error_set(e, 500, STATUS_INTERNAL, NULL, "The registry could not be read.");
-}
-
-static int deny(const struct request *rq, uint32_t uid, const char *field, const char *why,
-                struct error *e)
-{
-    log_notice("denied: %s peer_uid=%u uid=%u", why, rq->peer_uid, uid);
-    return error_set(e, 403, STATUS_NOT_ALLOWED, field, "%s.", why);
-}
-
-/* A user who may not log in may not run either; there is no state but these two that may. */
-static int check_state(const struct user *user, struct error *e)
-{
-    switch (user->state) {
-    case USER_STATE_RESERVED:
-    case USER_STATE_ACTIVE:
-        return 0;
-    case USER_STATE_LOCKED:
-        return error_set(e, 403, STATUS_LOCKED, "user", "This user is locked.");
-    case USER_STATE_EXPIRED:
-        return error_set(e, 403, STATUS_LOCKED, "user", "This user's time is over.");
-    case USER_STATE_DELETED:
-    case USER_STATE__COUNT:
-        break;
-    }
-    return error_set(e, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
-}
-
-static int find_user(struct request *rq, const struct run_spec *spec, struct user *ret_user,
-                     struct error *e)
-{
-    bool may = rq->door == DOOR_ADMIN;
-    int r = spec->user_name ? user_by_name(rq->app->reg, spec->user_name, ret_user)
-                            : user_by_uid(rq->app->reg, spec->user_uid, ret_user);
-
-    if (r == -ENOENT)
-        return error_set(e, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
-    if (r < 0)
-        return registry_failed(rq, e);
-    if (!may && caller_may_act_for(rq->app->reg, &rq->caller, ret_user->uid, &may) < 0)
-        return registry_failed(rq, e);
-    if (!may)
-        return deny(rq, ret_user->uid, "user", "This caller may not act for that user", e);
-    return check_state(ret_user, e);
-}
-
 static int make_plan(struct request *rq, const struct run_spec *spec, struct run_plan *ret_plan,
                      struct error *e)
 {
-    int r = find_user(rq, spec, &ret_plan->user, e);
+    int r = subject_find(rq, spec->user_name, spec->user_uid, &ret_plan->user, e);
 
     if (r < 0)
         return r;
     if (spec->net_public && rq->door == DOOR_API &&
         !(rq->caller.verbs & (1u << CALLER_VERB_NET_PUBLIC)))
-        return deny(rq, ret_plan->user.uid, "net", "This caller does not have the right net-public",
-                    e);
+        return subject_deny(rq, ret_plan->user.uid, "net",
+                            "This caller does not have the right net-public", e);
     if (group_of_user(rq->app->reg, ret_plan->user.uid, ret_plan->groups, WIRE_GROUPS_MAX,
                       &ret_plan->group_count) < 0)
-        return registry_failed(rq, e);
+        return subject_registry_failed(rq, e);
     ret_plan->net_public = spec->net_public;
     ret_plan->wall_ms = spec->wall_ms;
     ret_plan->out_kb = spec->out_kb;

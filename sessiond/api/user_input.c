@@ -3,13 +3,13 @@
 #include "sessiond/api/user_input.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/ids.h"
 #include "common/str.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/timestamp.h"
 
 #include "common/banned.h"
 
@@ -60,6 +60,44 @@ struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid
     };
 }
 
+static int read_expiry(const struct json_in *in, struct user_patch *p)
+{
+    const json_t *v = json_object_get(in->obj, "expires_at");
+
+    if (!v)
+        return 0;
+    p->has_expiry = true;
+    if (json_is_null(v))
+        return 0;
+    if (!json_is_string(v) || timestamp_parse(json_string_value(v), &p->expires_s) < 0)
+        return error_field(in->e, "expires_at",
+                           "expires_at must be null or a time in UTC, as 2026-11-29T12:00:00Z.");
+    if (p->expires_s == 0)
+        p->expires_s = 1; /* To the registry 0 is never, and this was the opposite. */
+    return 0;
+}
+
+int user_patch_parse(const json_t *body, struct user_patch *ret_patch, struct error *e)
+{
+    static const char *const keys[] = {"locked", "expires_at", NULL};
+    const struct json_in in = {.obj = body, .prefix = "", .e = e};
+    struct user_patch p = {0};
+    int r;
+
+    r = json_in_only(&in, keys);
+    if (r == 0)
+        r = json_in_bool(&in, "locked", &p.is_locked);
+    if (r == 0)
+        r = read_expiry(&in, &p);
+    if (r < 0)
+        return r;
+    p.has_locked = json_object_get(body, "locked") != NULL;
+    if (!p.has_locked && !p.has_expiry)
+        return error_field(e, NULL, "One of locked and expires_at must be given.");
+    *ret_patch = p;
+    return 0;
+}
+
 int group_input_parse(const json_t *body, const char **ret_name, struct error *e)
 {
     static const char *const keys[] = {"name", NULL};
@@ -93,7 +131,7 @@ static int read_verbs(const json_t *verbs, uint32_t *ret_bits, struct error *e)
                 bit = v;
         }
         if (bit == CALLER_VERB__COUNT)
-            return error_field(e, "verbs", "verbs may hold users, runs and net-public.");
+            return error_field(e, "verbs", "verbs may hold users, runs, net-public and links.");
         bits |= 1u << bit;
     }
     *ret_bits = bits;

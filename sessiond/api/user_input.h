@@ -4,6 +4,7 @@
 #define ATELIER_API_USER_INPUT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "registry/registry.h"
@@ -22,6 +23,16 @@ int user_input_parse(const json_t *body, struct user_input *ret_in, struct error
 
 /* Spec for the registry; borrows from @in. @owner_uid: the caller, or 0 for the administrator. */
 struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid);
+
+/* PATCH /v1/users/NAME; what is not given is left as it is. */
+struct user_patch {
+    bool has_locked, is_locked;
+    bool has_expiry;
+    int64_t expires_s; /* 0: never */
+};
+
+/* Return: 0, or -EINVAL with *e filled. */
+int user_patch_parse(const json_t *body, struct user_patch *ret_patch, struct error *e);
 
 /* POST /v1/groups; *ret_name is borrowed from the body. */
 int group_input_parse(const json_t *body, const char **ret_name, struct error *e);

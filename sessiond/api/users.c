@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * users.c - /v1/users: create, list, look at.
+ * users.c - /v1/users: create, list, look at, lock.
  *
  * Creation: the rights first, then the question whether the person exists already, which needs no
  * lock; only what has to be stored waits for the password lock of the host, and the question is
@@ -18,6 +18,7 @@
 #include "sessiond/api/hostcheck.h"
 #include "sessiond/api/json_out.h"
 #include "sessiond/api/lock.h"
+#include "sessiond/api/lockout.h"
 #include "sessiond/api/user_input.h"
 #include "sessiond/shared/log.h"
 
@@ -306,20 +307,82 @@ void users_get(struct request *rq, const json_t *body)
     request_fail(rq, "The users could not be listed", registry_error(rq->app->reg));
 }
 
-void users_get_one(struct request *rq, const json_t *body)
+/* Find the user that the path names. False: answered. */
+static bool find_named(struct request *rq, struct user *ret_user)
 {
-    struct user user;
-    json_t *view;
-    int r = name_is_valid(rq->param) ? user_by_name(rq->app->reg, rq->param, &user) : -ENOENT;
+    int r = name_is_valid(rq->param) ? user_by_name(rq->app->reg, rq->param, ret_user) : -ENOENT;
 
-    (void)body;
-    if (r == -ENOENT) {
+    if (r == -ENOENT)
         refuse(rq, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
-        return;
-    }
-    view = r == 0 ? user_view(rq->app->reg, &user) : NULL;
+    else if (r < 0)
+        request_fail(rq, "The registry could not be read", registry_error(rq->app->reg));
+    return r == 0;
+}
+
+static void answer_view(struct request *rq, const struct user *user)
+{
+    json_t *view = user_view(rq->app->reg, user);
+
     if (view)
         request_answer(rq, MHD_HTTP_OK, view);
     else
         request_fail(rq, "The registry could not be read", registry_error(rq->app->reg));
+}
+
+void users_get_one(struct request *rq, const json_t *body)
+{
+    struct user user;
+
+    (void)body;
+    if (find_named(rq, &user))
+        answer_view(rq, &user);
+}
+
+/* --- lock and expiry --- */
+
+static int patch_store(struct registry *reg, uint32_t uid, const struct user_patch *patch)
+{
+    int r = 0;
+
+    if (patch->has_expiry)
+        r = user_set_expiry(reg, uid, patch->expires_s);
+    if (r == 0 && patch->has_locked)
+        r = user_lock(reg, uid, patch->is_locked);
+    return r;
+}
+
+/*
+ * Stored first, so that nothing new begins; then what runs is ended. If only one of the two changes
+ * could be stored, it has its effect all the same.
+ */
+void users_patch(struct request *rq, const json_t *body)
+{
+    struct app *app = rq->app;
+    struct user_patch patch;
+    struct user user;
+    struct error e;
+    int r;
+
+    if (user_patch_parse(body, &patch, &e) < 0) {
+        request_refuse(rq, &e);
+        return;
+    }
+    if (!find_named(rq, &user))
+        return;
+    r = patch_store(app->reg, user.uid, &patch);
+    if (r < 0)
+        log_error("a user could not be changed: %s uid=%u", registry_error(app->reg), user.uid);
+    lockout_rearm(app->lockout);
+    if (user_by_uid(app->reg, user.uid, &user) < 0) {
+        request_fail(rq, "The registry could not be read", registry_error(app->reg));
+        return;
+    }
+    log_notice("user changed name=%s uid=%u state=%s", user.name, user.uid,
+               user_state_key(user.state));
+    if (user.state == USER_STATE_LOCKED || user.state == USER_STATE_EXPIRED)
+        lockout_user(app, user.uid);
+    if (r < 0)
+        refuse(rq, 500, STATUS_INTERNAL, NULL, "The user could not be changed.");
+    else
+        answer_view(rq, &user);
 }
