@@ -61,19 +61,22 @@ static void set_no_exec(struct outcome *o, uint32_t error, const char *program)
     (void)snprintf(o->message, sizeof(o->message), "%.200s: %s", program, error_text(error));
 }
 
-/* What sessiond killed because we asked has the reason why we asked. */
-static enum status status_of_kill(enum kill_reason asked)
+/* What sessiond killed because we asked ends with the reason why we asked. */
+static void set_killed(struct outcome *o, enum kill_reason asked)
 {
+    o->status = STATUS_CANCELLED;
     switch (asked) {
     case KILL_LOCKED:
-        return STATUS_LOCKED;
+        o->status = STATUS_LOCKED;
+        (void)snprintf(o->message, sizeof(o->message),
+                       "The user was locked, or the user's time is over.");
+        return;
     case KILL_FLOOD: /* set_flood() has decided it */
     case KILL_NOT_ASKED:
     case KILL_CLIENT_GONE:
     case KILL_STOPPING:
-        break;
+        return;
     }
-    return STATUS_CANCELLED;
 }
 
 /* A flood is one whether or not the program ended by itself before the signal came. */
@@ -102,7 +105,7 @@ static void set_end(struct outcome *o, const struct wire_run_ended *m, enum kill
         o->status = STATUS_TIMEOUT_WALL;
         return;
     case WIRE_END_KILLED:
-        o->status = status_of_kill(asked);
+        set_killed(o, asked);
         return;
     case WIRE_END_NO_EXEC:
         set_no_exec(o, m->value, program);

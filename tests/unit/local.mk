@@ -110,7 +110,8 @@ test_netrules_live_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_live_LDADD = $(policy_test_ldadd)
 
 # --- sessiond-api
-api_tests = test_api_event test_api_hostcheck test_api_input test_api_outcome test_api_text
+api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_login \
+	test_api_outcome test_api_text test_api_timestamp test_api_view
 check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
 api_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -121,15 +122,27 @@ test_api_event_LDADD = $(api_test_libs)
 test_api_hostcheck_SOURCES = %D%/test_api_hostcheck.c sessiond/api/hostcheck.c
 test_api_hostcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_api_hostcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
+test_api_inbound_SOURCES = %D%/test_api_inbound.c
+test_api_inbound_CPPFLAGS = $(api_test_cppflags)
+test_api_inbound_LDADD = $(api_test_libs)
 test_api_input_SOURCES = %D%/test_api_input.c
 test_api_input_CPPFLAGS = $(api_test_cppflags)
 test_api_input_LDADD = $(api_test_libs)
+test_api_login_SOURCES = %D%/test_api_login.c
+test_api_login_CPPFLAGS = $(api_test_cppflags)
+test_api_login_LDADD = $(api_test_libs)
 test_api_outcome_SOURCES = %D%/test_api_outcome.c
 test_api_outcome_CPPFLAGS = $(api_test_cppflags)
 test_api_outcome_LDADD = $(api_test_libs)
 test_api_text_SOURCES = %D%/test_api_text.c
 test_api_text_CPPFLAGS = $(api_test_cppflags)
 test_api_text_LDADD = $(api_test_libs)
+test_api_timestamp_SOURCES = %D%/test_api_timestamp.c
+test_api_timestamp_CPPFLAGS = $(api_test_cppflags)
+test_api_timestamp_LDADD = $(api_test_libs)
+test_api_view_SOURCES = %D%/test_api_view.c
+test_api_view_CPPFLAGS = $(api_test_cppflags)
+test_api_view_LDADD = $(api_test_libs)
 
 # --- magic links
 magic_link_tests = test_magic_link test_magic_link_key test_magic_link_limit test_magic_link_qr \

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "magic-link/magic_link.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/link_input.h"
 #include "sessiond/api/run_spec.h"
 #include "sessiond/api/user_input.h"
 
@@ -53,6 +55,20 @@ static int parse_caller(const json_t *body, struct error *e)
     const json_t *groups;
 
     return caller_input_parse(body, &uid, &verbs, &groups, e);
+}
+
+static int parse_patch(const json_t *body, struct error *e)
+{
+    struct user_patch patch;
+
+    return user_patch_parse(body, &patch, e);
+}
+
+static int parse_link(const json_t *body, struct error *e)
+{
+    struct link_input input;
+
+    return link_input_parse(body, &input, e);
 }
 
 static void check_case(parse_fn parse, const struct body_case *c)
@@ -213,6 +229,7 @@ static void every_key_of_a_caller_is_checked_and_named(void **state)
 {
     static const struct body_case cases[] = {
         {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[\"runs\",\"users\",\"net-public\"]}", 0, ""},
+        {"{\"uid\":33,\"groups\":[\"a\"],\"verbs\":[\"links\"]}", 0, ""},
         {"{\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
         {"{\"uid\":0,\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
         {"{\"uid\":4294967295,\"groups\":[\"a\"],\"verbs\":[\"runs\"]}", 400, "uid"},
@@ -230,6 +247,112 @@ static void every_key_of_a_caller_is_checked_and_named(void **state)
 
     (void)state;
     CHECK(parse_caller, cases);
+}
+
+static void every_key_of_a_change_of_a_user_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"locked\":true}", 0, ""},
+        {"{\"locked\":false,\"expires_at\":null}", 0, ""},
+        {"{\"expires_at\":\"2026-11-29T12:00:00Z\"}", 0, ""},
+        {"{}", 400, ""},
+        {"{\"locked\":1}", 400, "locked"},
+        {"{\"locked\":\"true\"}", 400, "locked"},
+        {"{\"locked\":null}", 400, "locked"},
+        {"{\"expires_at\":1790000000}", 400, "expires_at"},
+        {"{\"expires_at\":\"\"}", 400, "expires_at"},
+        {"{\"expires_at\":\"2026-11-29T12:00:00+01:00\"}", 400, "expires_at"},
+        {"{\"expires_at\":\"2026-02-30T12:00:00Z\",\"locked\":true}", 400, "expires_at"},
+        {"{\"locked\":true,\"name\":\"bob\"}", 400, "name"},
+    };
+
+    (void)state;
+    CHECK(parse_patch, cases);
+}
+
+static struct user_patch read_patch(const char *text)
+{
+    struct user_patch patch = {0};
+    struct error e;
+    json_t *body;
+
+    assert_int_equal(json_in_parse(text, strlen(text), &body, &e), 0);
+    assert_int_equal(user_patch_parse(body, &patch, &e), 0);
+    json_decref(body);
+    return patch;
+}
+
+static void what_is_not_given_does_not_change_and_1970_is_not_never(void **state)
+{
+    struct user_patch p = read_patch("{\"locked\":false}");
+
+    (void)state;
+    assert_true(p.has_locked);
+    assert_false(p.is_locked);
+    assert_false(p.has_expiry);
+    p = read_patch("{\"expires_at\":null}");
+    assert_false(p.has_locked);
+    assert_true(p.has_expiry);
+    assert_int_equal(p.expires_s, 0);
+    p = read_patch("{\"locked\":true,\"expires_at\":\"1970-01-01T00:00:00Z\"}");
+    assert_true(p.is_locked);
+    assert_int_equal(p.expires_s, 1);
+    p = read_patch("{\"expires_at\":\"1970-01-01T00:01:00Z\"}");
+    assert_int_equal(p.expires_s, 60);
+}
+
+static void every_key_of_a_link_is_checked_and_named(void **state)
+{
+    static const struct body_case cases[] = {
+        {"{\"user\":\"alice\"}", 0, ""},
+        {"{\"user\":\"alice\",\"purpose\":\"web\",\"valid_s\":1,\"qr\":true}", 0, ""},
+        {"{\"user\":\"alice\",\"valid_s\":1209600,\"qr\":false}", 0, ""},
+        {"{}", 400, "user"},
+        {"{\"user\":10001}", 400, "user"},
+        {"{\"user\":null}", 400, "user"},
+        {"{\"user\":\"Alice\"}", 404, "user"},
+        {"{\"user\":\"\"}", 404, "user"},
+        {"{\"user\":\"alice\",\"purpose\":\"\"}", 400, "purpose"},
+        {"{\"user\":\"alice\",\"purpose\":\"SSH\"}", 400, "purpose"},
+        {"{\"user\":\"alice\",\"purpose\":\"everything\"}", 400, "purpose"},
+        {"{\"user\":\"alice\",\"purpose\":1}", 400, "purpose"},
+        {"{\"user\":\"alice\",\"valid_s\":0}", 400, "valid_s"},
+        {"{\"user\":\"alice\",\"valid_s\":1209601}", 400, "valid_s"},
+        {"{\"user\":\"alice\",\"valid_s\":\"900\"}", 400, "valid_s"},
+        {"{\"user\":\"alice\",\"qr\":1}", 400, "qr"},
+        {"{\"user\":\"alice\",\"code\":\"ABCD\"}", 400, "code"},
+    };
+
+    (void)state;
+    CHECK(parse_link, cases);
+}
+
+static void link_is_for_any_door_and_a_quarter_of_an_hour_unless_said(void **state)
+{
+    struct link_input in = {0};
+    json_t *body = json_pack("{s:s}", "user", "alice");
+    struct error e;
+
+    (void)state;
+    assert_int_equal(link_input_parse(body, &in, &e), 0);
+    assert_int_equal(in.purpose, LINK_PURPOSE_ANY);
+    assert_int_equal(in.valid_s, 900);
+    assert_false(in.wants_qr);
+    assert_int_equal(json_object_set_new(body, "purpose", json_string("ssh")), 0);
+    assert_int_equal(link_input_parse(body, &in, &e), 0);
+    assert_int_equal(in.purpose, LINK_PURPOSE_SSH);
+    json_decref(body);
+}
+
+static void id_of_a_link_is_sixteen_hex_digits(void **state)
+{
+    (void)state;
+    assert_true(link_id_is_valid("0123456789abcdef"));
+    assert_false(link_id_is_valid("0123456789abcde"));
+    assert_false(link_id_is_valid("0123456789abcdef0"));
+    assert_false(link_id_is_valid("0123456789ABCDEF"));
+    assert_false(link_id_is_valid("0123456789abcd/f"));
+    assert_false(link_id_is_valid(""));
 }
 
 static void what_is_not_one_json_object_is_refused(void **state)
@@ -344,6 +467,11 @@ int main(void)
         cmocka_unit_test(spec_of_a_user_has_the_caller_that_vouches),
         cmocka_unit_test(every_key_of_a_group_is_checked_and_named),
         cmocka_unit_test(every_key_of_a_caller_is_checked_and_named),
+        cmocka_unit_test(every_key_of_a_change_of_a_user_is_checked_and_named),
+        cmocka_unit_test(what_is_not_given_does_not_change_and_1970_is_not_never),
+        cmocka_unit_test(every_key_of_a_link_is_checked_and_named),
+        cmocka_unit_test(link_is_for_any_door_and_a_quarter_of_an_hour_unless_said),
+        cmocka_unit_test(id_of_a_link_is_sixteen_hex_digits),
         cmocka_unit_test(what_is_not_one_json_object_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(command_of_a_preset_and_of_argv),

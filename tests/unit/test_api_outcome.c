@@ -75,6 +75,10 @@ static void every_end_has_its_status(void **state)
         {WIRE_END_TIMEOUT, 0, KILL_NOT_ASKED, "timeout_wall", -1, NULL, NULL},
         {WIRE_END_KILLED, 0, KILL_CLIENT_GONE, "cancelled", -1, NULL, NULL},
         {WIRE_END_KILLED, 0, KILL_STOPPING, "cancelled", -1, NULL, NULL},
+        {WIRE_END_KILLED, 0, KILL_NOT_ASKED, "cancelled", -1, NULL, NULL},
+        {WIRE_END_KILLED, 0, KILL_LOCKED, "locked", -1, NULL,
+         "The user was locked, or the user's time is over."},
+        {WIRE_END_EXIT, 0, KILL_LOCKED, "ok", 0, NULL, NULL}, /* it was faster */
         {WIRE_END_KILLED, 0, KILL_FLOOD, "output_flood", -1, NULL, NULL},
         {WIRE_END_EXIT, 0, KILL_FLOOD, "output_flood", -1, NULL, NULL},
         {WIRE_END_NO_EXEC, ENOENT, KILL_NOT_ASKED, "exit", 127, NULL,
@@ -134,6 +138,18 @@ static void every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy(void
     assert_false(outcome_step_is_known(WIRE_STEP__COUNT));
 }
 
+static void every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost(void **state)
+{
+    (void)state;
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END_CLOSED), "closed");
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END_LEFT), "left");
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END_KILLED), "killed");
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END_UNSAFE), "unsafe");
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END_LOST), "lost");
+    assert_int_equal(WIRE_SESSION_END__COUNT, 5);
+    assert_string_equal(outcome_session_end_key(WIRE_SESSION_END__COUNT), "lost");
+}
+
 static void loss_of_sessiond_is_internal(void **state)
 {
     struct outcome o = outcome_of_loss();
@@ -178,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_end_has_its_status),
         cmocka_unit_test(every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy),
+        cmocka_unit_test(every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost),
         cmocka_unit_test(loss_of_sessiond_is_internal),
         cmocka_unit_test(receipt_says_net_from_the_namespace_and_null_for_no_limit),
     };
