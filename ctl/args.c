@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "ctl/when.h"
+
 #include "common/banned.h"
 
 static error_t options_parse(int key, char *arg, struct argp_state *state)
@@ -90,4 +92,63 @@ int args_parse_operand(struct options *opt, int argc, char **argv, unsigned flag
     if (ret_operand)
         *ret_operand = args.operand;
     return 0;
+}
+
+struct operands_args {
+    struct options *opt;
+    const char *wanted;
+    char **operands;
+    size_t n;
+};
+
+static error_t operands_parse(int key, char *arg, struct argp_state *state)
+{
+    struct operands_args *args = state->input;
+
+    (void)arg;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = args->opt;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->operands = state->argv + state->next;
+        args->n = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "%s is missing", args->wanted);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int args_parse_operands(struct options *opt, int argc, char **argv, unsigned flags,
+                        const char *operands, const char *doc, char ***ret_operands, size_t *ret_n)
+{
+    struct operands_args args = {.opt = opt, .wanted = operands};
+    const struct argp argp = {
+        .parser = operands_parse, .args_doc = operands, .doc = doc, .children = options_child};
+
+    if (argp_parse(&argp, argc, argv, flags, NULL, &args) != 0)
+        return -EINVAL;
+    *ret_operands = args.operands;
+    *ret_n = args.n;
+    return 0;
+}
+
+error_t args_duration(struct argp_state *state, const char *arg, int64_t max_s, int64_t *ret_s)
+{
+    int64_t seconds = 0;
+    int r = duration_parse(arg, &seconds);
+
+    if (r == 0 && seconds <= max_s) {
+        *ret_s = seconds;
+        return 0;
+    }
+    if (r == -EINVAL)
+        argp_error(state, "'%s' is not a duration such as 90s, 15m, 2h or 14d", arg);
+    else
+        argp_error(state, "'%s' is not between one second and %d days", arg,
+                   (int)(max_s / (24 * 60 * 60)));
+    return EINVAL;
 }

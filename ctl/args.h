@@ -5,6 +5,8 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Keys of the long options; above every character, so that there is no short form. Each command
@@ -39,5 +41,18 @@ extern const struct argp_child options_child[];
  */
 int args_parse_operand(struct options *opt, int argc, char **argv, unsigned flags,
                        const char *operand, const char *doc, const char **ret_operand);
+
+/**
+ * args_parse_operands() - The same for a command that takes one operand or more
+ * @ret_operands: Borrowed from @argv
+ * @ret_n:        Their number, 1 or more
+ */
+int args_parse_operands(struct options *opt, int argc, char **argv, unsigned flags,
+                        const char *operands, const char *doc, char ***ret_operands, size_t *ret_n);
+
+#define VALID_MAX_S ((int64_t)14 * 24 * 60 * 60) /* no link lives longer */
+
+/* The value of an option that is a duration up to @max_s. Return: 0, or EINVAL, and it was said. */
+error_t args_duration(struct argp_state *state, const char *arg, int64_t max_s, int64_t *ret_s);
 
 #endif

@@ -8,15 +8,27 @@
 #define ATELIER_CTL_CMD_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "ctl/args.h"
 
 /* Command: words, function, one line of help. */
 #define COMMANDS(X)                                                                                \
     X("status", NULL, cmd_status, "say whether the service is well")                               \
+    X("invite", NULL, cmd_invite, "make users, and print what they need to get in")                \
     X("user", "add", cmd_user_add, "make a user, or find the one with this e-mail address")        \
     X("user", "list", cmd_user_list, "list all users")                                             \
     X("user", "show", cmd_user_show, "show one user")                                              \
+    X("user", "lock", cmd_user_lock, "end what users do, and let them in no more")                 \
+    X("user", "unlock", cmd_user_unlock, "let locked users in again")                              \
+    X("user", "expire", cmd_user_expire, "say when a user's time is over")                         \
+    X("link", "mint", cmd_link_mint, "make a link for one login of a user")                        \
+    X("link", "list", cmd_link_list, "list the links")                                             \
+    X("link", "revoke", cmd_link_revoke, "take a link back")                                       \
+    X("session", "list", cmd_session_list, "list the sessions that are open")                      \
+    X("session", "show", cmd_session_show, "show one session")                                     \
+    X("session", "kill", cmd_session_kill, "end sessions")                                         \
+    X("su", NULL, cmd_su, "log in as a user, confined like the user")                              \
     X("group", "add", cmd_group_add, "make a group")                                               \
     X("group", "list", cmd_group_list, "list all groups")                                          \
     X("caller", "add", cmd_caller_add, "let a program use the API, or change what it may do")      \
@@ -47,5 +59,31 @@ int user_add_parse(struct options *opt, int argc, char **argv, unsigned flags, j
  * Return: 0, -EINVAL, or -ENOENT for a user name that the host does not have.
  */
 int caller_add_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
+
+struct invite_args {
+    struct options *opt;
+    char **emails; /* borrowed from the arguments; valid, and all different */
+    size_t count;
+    const char *group; /* or NULL */
+    int64_t valid_s;
+    bool qr;
+};
+
+/* Parameters as for user_add_parse(). Return: 0 or -EINVAL. */
+int invite_args_parse(struct options *opt, int argc, char **argv, unsigned flags,
+                      struct invite_args *ret_args);
+
+/* Arguments of `link mint` to the body of POST /v1/links. As user_add_parse(). */
+int link_mint_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
+
+/**
+ * user_expire_parse() - Arguments of `user expire` to the body of PATCH /v1/users/NAME
+ * @now_s:    Unix seconds
+ * @ret_name: Borrowed from @argv
+ *
+ * Other parameters as for user_add_parse(). Return: 0 or -EINVAL.
+ */
+int user_expire_parse(struct options *opt, int argc, char **argv, unsigned flags, int64_t now_s,
+                      const char **ret_name, json_t **ret_body);
 
 #endif

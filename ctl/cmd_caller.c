@@ -133,7 +133,7 @@ static const struct argp_option add_options[] = {
     {"group", OPTION_GROUP, "GROUP", 0,
      "Group whose members it may act for; may be given again [" GROUP_ALL_USERS "]", 0},
     {"verb", OPTION_VERB, "VERB", 0,
-     "What it may do: users, runs or net-public; may be given again [users and runs]", 0},
+     "What it may do: users, runs, net-public or links; may be given again [users and runs]", 0},
     {0},
 };
 

@@ -121,17 +121,18 @@ int cmd_user_add(struct options *opt, int argc, char **argv)
 struct user_row {
     const char *name, *state;
     json_int_t uid, created_s;
-    json_t *email, *external_ids, *groups;
+    json_t *email, *external_ids, *groups, *expires_at;
 };
 
 static int row_read(json_t *json, struct user_row *ret_row)
 {
     json_error_t error;
 
-    if (json_unpack_ex(json, &error, 0, "{s:s, s:I, s:s, s:o, s:o, s:I, s:o}", "name",
+    if (json_unpack_ex(json, &error, 0, "{s:s, s:I, s:s, s:o, s:o, s:I, s:o, s?o}", "name",
                        &ret_row->name, "uid", &ret_row->uid, "state", &ret_row->state, "email",
                        &ret_row->email, "external_ids", &ret_row->external_ids, "created_s",
-                       &ret_row->created_s, "groups", &ret_row->groups) < 0)
+                       &ret_row->created_s, "groups", &ret_row->groups, "expires_at",
+                       &ret_row->expires_at) < 0)
         return answer_is_strange(error.text);
     return CTL_OK;
 }
@@ -160,8 +161,8 @@ static char *external_ids_join(json_t *array)
 
 int cmd_user_list(struct options *opt, int argc, char **argv)
 {
-    static const char *const heads[] = {"NAME",    "UID",    "STATE",       "EMAIL",
-                                        "CREATED", "GROUPS", "EXTERNAL IDS"};
+    static const char *const heads[] = {"NAME",    "UID",     "STATE",  "EMAIL",
+                                        "CREATED", "EXPIRES", "GROUPS", "EXTERNAL IDS"};
     const size_t count = sizeof(heads) / sizeof(heads[0]);
     cleanup_table struct table *t = table_new(count);
     cleanup_answer struct answer a = {0};
@@ -196,6 +197,7 @@ int cmd_user_list(struct options *opt, int argc, char **argv)
         table_add(t, row.state);
         table_add(t, json_text(row.email));
         table_add(t, time_text(row.created_s, created));
+        table_add(t, json_text(row.expires_at));
         table_add(t, groups);
         table_add(t, external_ids);
     }
@@ -224,6 +226,8 @@ static int row_print(const struct user_row *row)
     table_add(t, external_ids);
     table_add(t, "created");
     table_add(t, time_text(row->created_s, created));
+    table_add(t, "expires");
+    table_add(t, json_text(row->expires_at));
     table_add(t, "groups");
     table_add(t, groups);
     table_print(t, stdout);

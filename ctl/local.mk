@@ -9,14 +9,23 @@ libctl_la_SOURCES = \
 	%D%/cmd.h \
 	%D%/cmd_caller.c \
 	%D%/cmd_group.c \
+	%D%/cmd_invite.c \
+	%D%/cmd_link.c \
 	%D%/cmd_run.c \
+	%D%/cmd_session.c \
 	%D%/cmd_status.c \
+	%D%/cmd_su.c \
 	%D%/cmd_user.c \
+	%D%/cmd_user_state.c \
 	%D%/event.c %D%/event.h \
 	%D%/exit.c %D%/exit.h \
+	%D%/minted.c %D%/minted.h \
 	%D%/run_args.c %D%/run_args.h \
 	%D%/say.c %D%/say.h \
-	%D%/table.c %D%/table.h
+	%D%/su_args.c %D%/su_args.h \
+	%D%/table.c %D%/table.h \
+	%D%/when.c %D%/when.h
+libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"'
 libctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) -fPIE
 libctl_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(CURL_LIBS)
 
@@ -24,3 +33,6 @@ atelier_SOURCES = %D%/main.c
 atelier_CFLAGS = $(pie_cflags) $(JANSSON_CFLAGS)
 atelier_LDFLAGS = $(pie_ldflags)
 atelier_LDADD = libctl.la
+
+# What ssh calls for the code of `atelier su`.
+dist_programs_SCRIPTS += %D%/askpass

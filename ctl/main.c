@@ -108,7 +108,7 @@ static char *help_write(void)
         say_no_memory();
     (void)fputs("Commands (--help after each says more):\n", out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-6s %-6s %s\n", commands[i].noun,
+        (void)fprintf(out, "  %-7s %-6s %s\n", commands[i].noun,
                       commands[i].verb ? commands[i].verb : "", commands[i].text);
     (void)fputs("\nExit status:\n", out);
 #define EXIT_ROW(id, number, text) (void)fprintf(out, "  %3d %s\n", number, text);
@@ -129,7 +129,7 @@ static char *help_filter(int key, const char *text, void *input)
 static const struct argp main_argp = {
     .parser = main_parse,
     .args_doc = "COMMAND [ARGUMENT...]",
-    .doc = "Look after the users, groups, callers and runs of a workshop host.\v ",
+    .doc = "Look after the users, links, sessions, groups, callers and runs of a workshop host.\v ",
     .children = options_child,
     .help_filter = help_filter};
 
