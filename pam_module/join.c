@@ -4,20 +4,23 @@
  *
  * What it does here holds for all that it forks from now on: sshd's part that belongs to the
  * participant, the shell, sftp-server. Order, and what a swap would break:
- *   RLIMIT    before CAPS            (hard limits may be below what the process has open: root
- * still may; a lower limit of pam_limits stays) JOIN      all namespaces by one setns(2) on the
- * pidfd: it joins all of them or none. Never unshare(2): the first child would be the new PID 1,
- * and every fork after its death fails. Single-threaded callers only: the kernel refuses others
- * (EINVAL), before anything was changed. Root and working directory are now the session's: no path
- * of the host works any more, and /proc/self is not there, because this process itself stays
- * outside the PID namespace close     the pidfd at once      (a descriptor that is left is the
- * participant's too, for sshd forks without exec; a directory would be a way out) CAPS      after
- * JOIN             (setns needs CAP_SYS_ADMIN and CAP_SYS_CHROOT; bounding, ambient and inheritable
- * only: the monitor stays root, for it still becomes the user and gives the terminal away) NNP
- * before LANDLOCK, FILTER (so that neither rests on a capability) LANDLOCK  before FILTER (the
- * filter may forbid what the probe needs); proven with a connection that worked before and does not
- * after FILTER    last: setns, among others, is over LEASE     by session.c: sessiond reads /proc
- * of this process, and compares
+ *   ALONE     first: namespaces, capabilities, no_new_privs and filter belong to a thread; another
+ *             one of this process would stay outside of all. With several flags setns(2) does not
+ *             refuse that (measured): it changes the root of all threads, the namespaces of one
+ *   RLIMIT    before CAPS            (whoever is root may have more open than a hard limit allows)
+ *   JOIN      all namespaces by one setns(2) on the pidfd: all of them or none. Never unshare(2):
+ *             the first child would be the new PID 1, and every fork after its death fails. From
+ *             here on root and working directory are the session's: no path of the host works, and
+ *             /proc/self is not there, for this process itself stays outside the PID namespace
+ *   close     the pidfd at once      (sshd forks without exec: what is left is the participant's
+ *             too, and a directory would be a way out)
+ *   CAPS      after JOIN             (setns needs two). Bounding, ambient, inheritable only: the
+ *             monitor stays root, for it still becomes the user and gives the terminal away
+ *   NNP       before the next two    (so that neither rests on a capability)
+ *   LANDLOCK  before FILTER          (which may forbid what the probe needs). Proven with a
+ *             connection that worked before and does not after
+ *   FILTER    last                   (it forbids setns, among others)
+ *   LEASE     by session.c: sessiond reads /proc of this process, and compares
  */
 #include "pam_module/join.h"
 
@@ -60,6 +63,15 @@ const char *join_step_key(unsigned step)
     };
 
     return step < JOIN_STEP__COUNT ? keys[step] : "?";
+}
+
+/*
+ * Of these flags the first does nothing but fail in a process with threads, or one that shares its
+ * memory (unshare(2)); the second makes root and working directory this process's own.
+ */
+static int step_alone(void)
+{
+    return unshare(CLONE_VM | CLONE_FS) < 0 ? -errno : 0;
 }
 
 static int step_rlimit(const struct session_opened *opened)
@@ -165,10 +177,14 @@ int join_enter(const struct options *options, const struct session_opened *opene
                bool *ret_is_scoped)
 {
     bool has_landlock = fds->landlock >= 0 && !SKIPPED(options, LANDLOCK);
-    enum join_step step = JOIN_STEP_RLIMIT;
-    int r = SKIPPED(options, RLIMIT) ? 0 : step_rlimit(opened);
+    enum join_step step = JOIN_STEP_ALONE;
+    int r = SKIPPED(options, ALONE) ? 0 : step_alone();
 
     *ret_is_joined = false;
+    if (r == 0 && !SKIPPED(options, RLIMIT)) {
+        step = JOIN_STEP_RLIMIT;
+        r = step_rlimit(opened);
+    }
     if (r == 0 && !SKIPPED(options, JOIN)) {
         step = JOIN_STEP_JOIN;
         r = step_join(opened, fds);

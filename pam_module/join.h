@@ -11,6 +11,7 @@
 
 /* One table: enum, name in the log and in tests/sabotage. In the order in which they are taken. */
 #define JOIN_STEPS(X)                                                                              \
+    X(ALONE, "alone")                                                                              \
     X(RLIMIT, "rlimit")                                                                            \
     X(JOIN, "join")                                                                                \
     X(CAPS, "caps")                                                                                \
@@ -40,7 +41,7 @@ const char *join_step_key(unsigned step);
  *
  * Changes the calling process for ever: on failure too, it must not serve the user any more.
  *
- * Return: 0, or the negative errno of the step. -EINVAL of JOIN: the process has threads.
+ * Return: 0, or the negative errno of the step. -EINVAL of ALONE: the process has threads.
  */
 int join_enter(const struct options *options, const struct session_opened *opened,
                struct open_fds *fds, enum join_step *ret_step, bool *ret_is_joined,

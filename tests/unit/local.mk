@@ -190,3 +190,32 @@ ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 %C%_test_ctl_exit_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_say_SOURCES = %D%/test_ctl_say.c
 %C%_test_ctl_say_LDADD = $(ctl_test_ldadd)
+
+# --- PAM module and login shell
+pam_tests = test_pam_wire test_pam_module test_pam_join
+check_PROGRAMS += $(pam_tests) test_shell
+TESTS += $(pam_tests) test_shell
+pam_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
+	-DTEST_MODULE='"$(abs_builddir)/.libs/pam_atelier_test.so"'
+pam_test_fixture = %D%/pam_fixture.c %D%/pam_fixture.h
+pam_test_service = %D%/pam_service.c %D%/pam_service.h
+test_pam_wire_SOURCES = %D%/test_pam_wire.c $(pam_test_fixture) \
+	pam_module/ask.c pam_module/field.c pam_module/join.c pam_module/open.c pam_module/talk.c
+test_pam_wire_CPPFLAGS = $(pam_test_cppflags)
+test_pam_wire_LDADD = libcommon.la $(PAM_LIBS) $(CMOCKA_LIBS)
+test_pam_module_SOURCES = %D%/test_pam_module.c $(pam_test_fixture) $(pam_test_service)
+test_pam_module_CPPFLAGS = $(pam_test_cppflags)
+test_pam_module_LDADD = libcommon.la $(PAM_LIBS) $(CMOCKA_LIBS)
+EXTRA_test_pam_module_DEPENDENCIES = pam_atelier_test.la
+test_pam_join_SOURCES = %D%/test_pam_join.c $(pam_test_fixture) $(pam_test_service)
+test_pam_join_CPPFLAGS = $(pam_test_cppflags)
+test_pam_join_LDADD = libpolicy.la libcommon.la $(SECCOMP_LIBS) $(PAM_LIBS) $(CMOCKA_LIBS)
+EXTRA_test_pam_join_DEPENDENCIES = pam_atelier_test.la
+test_shell_SOURCES = %D%/test_shell.c shell/shell.c
+test_shell_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
+	-DSHELL_UNDER_TEST='"$(abs_builddir)/shell/shell"'
+test_shell_LDADD = $(CMOCKA_LIBS)
+EXTRA_test_shell_DEPENDENCIES = shell/shell
+
+dist_check_SCRIPTS += %D%/tst_pam_exports
+TESTS += %D%/tst_pam_exports
