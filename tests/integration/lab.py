@@ -389,8 +389,7 @@ def invite(who, *options):
     Returns the command's own answer: user, uid, link, code, expires_at.
     """
     verb = ("invite",) if "@" in who else ("link", "mint")
-    answer = json.loads(atelier(*verb, "--json", *options, who).stdout)
-    return answer[0] if isinstance(answer, list) else answer
+    return json.loads(atelier(*verb, "--json", *options, who).stdout)
 
 
 def code_of(who):

@@ -32,7 +32,7 @@ def log_in(user, code):
     shell.expect([r": $", pexpect.EOF])
     shell.sendline(code)
     if shell.expect([FIRST_PROMPT, pexpect.EOF]):
-        tell(shell.before)
+        tell(shell.before)  # after the line that was not shown while it was typed
         return None
     # In two words, so that its echo is not taken for the prompt.
     shell.sendline("PS1='typed''> '")

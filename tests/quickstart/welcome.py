@@ -39,9 +39,8 @@ def fresh_code(name):
     result = subprocess.run(["atelier", "invite", "--json", f"{name}@example.org"],
                             capture_output=True, text=True, check=False)
     try:
-        answer = json.loads(result.stdout)
-        return (answer[0] if isinstance(answer, list) else answer)["code"]
-    except (ValueError, LookupError, TypeError):
+        return json.loads(result.stdout)["code"]
+    except (ValueError, KeyError):
         return f"no code: {result.stderr.strip()}"
 
 
