@@ -156,11 +156,12 @@ static enum ctl_exit user_get(const struct invite_args *args, const char *email,
     return *ret_name ? CTL_OK : answer_is_strange("there is no name in it");
 }
 
-static enum ctl_exit email_invite(const struct invite_args *args, const char *email)
+/* @is_first: nothing was printed yet; between two people there is an empty line. */
+static enum ctl_exit email_invite(const struct invite_args *args, const char *email, bool is_first)
 {
     cleanup_minted struct minted m = {0};
     cleanup_answer struct answer user = {0};
-    cleanup_free char *who = NULL, *prefix = NULL;
+    cleanup_free char *prefix = NULL;
     cleanup_json json_t *body = NULL;
     const char *name = NULL;
     enum ctl_exit code = user_get(args, email, &user, &name);
@@ -169,28 +170,30 @@ static enum ctl_exit email_invite(const struct invite_args *args, const char *em
         return code;
     body = json_pack("{s:s, s:I, s:b}", "user", name, "valid_s", (json_int_t)args->valid_s, "qr",
                      args->qr);
-    if (!body || asprintf(&who, "%s: ", email) < 0 || asprintf(&prefix, "%s: ", email) < 0)
+    if (!body || asprintf(&prefix, "%s: ", email) < 0)
         say_no_memory();
     code = minted_get(args->opt, body, prefix, &m);
-    if (code == CTL_OK)
-        minted_print(args->opt, &m, who);
-    return code;
+    if (code != CTL_OK)
+        return code;
+    if (!is_first && !args->opt->json)
+        (void)putchar('\n');
+    minted_print(args->opt, &m, prefix);
+    return CTL_OK;
 }
 
 int cmd_invite(struct options *opt, int argc, char **argv)
 {
     enum ctl_exit first = CTL_OK;
     struct invite_args args;
+    bool is_first = true;
 
     if (invite_args_parse(opt, argc, argv, 0, &args) < 0)
         return CTL_USAGE;
     for (size_t i = 0; i < args.count; i++) {
         enum ctl_exit code;
 
-        /* A group of lines for each person. */
-        if (i > 0 && !opt->json)
-            (void)putchar('\n');
-        code = email_invite(&args, args.emails[i]);
+        code = email_invite(&args, args.emails[i], is_first);
+        is_first = is_first && code != CTL_OK;
         if (code == CTL_OK)
             continue;
         say_error("%s is not invited", args.emails[i]);

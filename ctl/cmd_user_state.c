@@ -60,7 +60,6 @@ static enum ctl_exit user_patch(const struct options *opt, const char *name, con
     if (code != CTL_OK)
         return code;
     code = exit_of_http(a.http, json_string_value(json_object_get(a.json, "status")));
-    /* The body of a success has a member "state"; "status" is of errors alone. */
     if (opt->json && a.json)
         json_print_line(a.json);
     if (code != CTL_OK) {

@@ -4,7 +4,7 @@
  *
  * One table: enum, number, sentence of the help text. The manual atelier(1) lists the same rows,
  * and a unit test compares them. Numbers from 64 on are those of sysexits.h; 124 to 127 and 128+n
- * are those of timeout(1), env(1) and the shell.
+ * are those of timeout(1), env(1) and the shell; 255 is ssh(1)'s.
  */
 #ifndef ATELIER_CTL_EXIT_H
 #define ATELIER_CTL_EXIT_H

@@ -174,22 +174,31 @@ ctl_tests = \
 	%D%/test_ctl_client \
 	%D%/test_ctl_event \
 	%D%/test_ctl_exit \
-	%D%/test_ctl_say
+	%D%/test_ctl_login \
+	%D%/test_ctl_say \
+	%D%/test_ctl_su
 check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
 ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 %C%_test_ctl_args_SOURCES = %D%/test_ctl_args.c
 %C%_test_ctl_args_LDADD = $(ctl_test_ldadd)
-%C%_test_ctl_client_SOURCES = %D%/test_ctl_client.c
+ctl_test_scene = %D%/ctl_scene.c %D%/ctl_scene.h
+%C%_test_ctl_client_SOURCES = %D%/test_ctl_client.c $(ctl_test_scene)
 %C%_test_ctl_client_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_event_SOURCES = %D%/test_ctl_event.c
 %C%_test_ctl_event_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_exit_SOURCES = %D%/test_ctl_exit.c
 %C%_test_ctl_exit_CPPFLAGS = $(AM_CPPFLAGS) -DMANUAL='"$(srcdir)/man/atelier.1"'
 %C%_test_ctl_exit_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_login_SOURCES = %D%/test_ctl_login.c $(ctl_test_scene)
+%C%_test_ctl_login_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_say_SOURCES = %D%/test_ctl_say.c
 %C%_test_ctl_say_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_su_SOURCES = %D%/test_ctl_su.c $(ctl_test_scene)
+%C%_test_ctl_su_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
+	-DASKPASS='"$(srcdir)/ctl/askpass"'
+%C%_test_ctl_su_LDADD = $(ctl_test_ldadd)
 
 # --- PAM module and login shell
 pam_tests = test_pam_wire test_pam_module test_pam_join

@@ -14,6 +14,7 @@
 
 #include "ctl/cmd.h"
 #include "ctl/run_args.h"
+#include "ctl/when.h"
 
 #include "common/banned.h"
 
@@ -204,6 +205,103 @@ static void programs_are_found_by_name_only_in_the_path_of_a_run(void **state)
     assert_null(path);
 }
 
+static void links_are_asked_for_with_what_was_given(void **state)
+{
+    (void)state;
+    gives(link_mint_parse, WORDS("maria"), "{\"user\":\"maria\"}");
+    gives(link_mint_parse, WORDS("--purpose", "web", "maria", "--valid=14d"),
+          "{\"user\":\"maria\",\"purpose\":\"web\",\"valid_s\":1209600}");
+    refuses(link_mint_parse, WORDS(NULL), -EINVAL);
+    refuses(link_mint_parse, WORDS("maria", "ben"), -EINVAL);
+    refuses(link_mint_parse, WORDS("Maria"), -EINVAL);
+    refuses(link_mint_parse, WORDS("maria", "--purpose=all"), -EINVAL);
+    refuses(link_mint_parse, WORDS("maria", "--valid=15d"), -EINVAL);
+    refuses(link_mint_parse, WORDS("maria", "--valid=15"), -EINVAL);
+}
+
+static void durations_have_a_number_and_a_unit(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds;
+    } good[] = {{"1s", 1},        {"15m", 900},    {"2h", 7200},
+                {"14d", 1209600}, {"2w", 1209600}, {"36525d", DURATION_MAX_S}};
+    static const char *const bad[] = {"",    "s",    "15",    "m15",   "-1m",
+                                      "+1m", "1.5h", "1M",    "01m",   "1 m",
+                                      "1m ", " 1m",  "1h30m", "1\xff", "99999999999999999999s"};
+    static const char *const range[] = {"0s", "0d", "36526d", "4294967295w"};
+    int64_t seconds = -1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(duration_parse(good[i].text, &seconds), 0);
+        assert_int_equal(seconds, good[i].seconds);
+    }
+    seconds = -1;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (duration_parse(bad[i], &seconds) != -EINVAL)
+            fail_msg("'%s'", bad[i]);
+    }
+    for (size_t i = 0; i < sizeof(range) / sizeof(range[0]); i++)
+        assert_int_equal(duration_parse(range[i], &seconds), -ERANGE);
+    assert_int_equal(seconds, -1);
+}
+
+/* Numbers: date -u -d TEXT +%s */
+static void moments_are_days_times_and_durations_from_now(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds;
+    } good[] = {{"2026-11-30", 1796083199},
+                {"2024-02-29", 1709251199},
+                {"2026-11-30T18:00:00Z", 1796061600},
+                {"2026-11-30T18:00:00+01:00", 1796058000},
+                {"2026-11-30T18:00:00-05:30", 1796081400},
+                {"1970-01-01", 86399},
+                {"+1d", 1000 + 86400}};
+    static const char *const bad[] = {"",
+                                      "never",
+                                      "tomorrow",
+                                      "2026-02-29",
+                                      "2026-13-01",
+                                      "2026-00-10",
+                                      "2026-11-31",
+                                      "26-11-30",
+                                      "2026-11-3",
+                                      "2026/11/30",
+                                      "2026-11-30 ",
+                                      "2026-11-30T18:00:00",
+                                      "2026-11-30T24:00:00Z",
+                                      "2026-11-30T18:60:00Z",
+                                      "2026-11-30T18:00:60Z",
+                                      "2026-11-30 18:00:00Z",
+                                      "2026-11-30T18:00:00z",
+                                      "2026-11-30T18:00:00+1:00",
+                                      "2026-11-30T18:00:00+24:00",
+                                      "2026-11-30T18:00:00+01:60",
+                                      "2026-11-30T18:00:00.5Z",
+                                      "2026-11-30T18:00Z",
+                                      "1969-12-31",
+                                      "+",
+                                      "+1",
+                                      "-1d"};
+    int64_t seconds = -1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        if (moment_parse(good[i].text, 1000, &seconds) != 0 || seconds != good[i].seconds)
+            fail_msg("'%s': %lld", good[i].text, (long long)seconds);
+    }
+    seconds = -1;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (moment_parse(bad[i], 1000, &seconds) != -EINVAL)
+            fail_msg("'%s'", bad[i]);
+    }
+    assert_int_equal(moment_parse("+0d", 1000, &seconds), -ERANGE);
+    assert_int_equal(seconds, -1);
+}
+
 static void common_options_are_taken_by_every_command(void **state)
 {
     struct vector v = vector_of(WORDS("--json", "a@b", "--socket", "/run/s"));
@@ -275,6 +373,9 @@ int main(void)
         cmocka_unit_test(run_refuses_what_it_cannot_mean),
         cmocka_unit_test(run_refuses_text_that_json_cannot_hold),
         cmocka_unit_test(programs_are_found_by_name_only_in_the_path_of_a_run),
+        cmocka_unit_test(links_are_asked_for_with_what_was_given),
+        cmocka_unit_test(durations_have_a_number_and_a_unit),
+        cmocka_unit_test(moments_are_days_times_and_durations_from_now),
         cmocka_unit_test(common_options_are_taken_by_every_command),
         cmocka_unit_test(a_socket_path_that_does_not_fit_is_refused),
         cmocka_unit_test(a_command_takes_as_many_operands_as_it_says),
