@@ -24,7 +24,7 @@
     X(RUN_NO_EXEC, 126, "run: the program cannot be started")                                      \
     X(RUN_NOT_FOUND, 127, "run: the program does not exist")                                       \
     X(RUN_SIGNAL, 128, "run: plus the number of the signal that ended the program")                \
-    X(SU_FAILED, 255, "su: the login failed")
+    X(SU_FAILED, 255, "su: the login failed, or a signal ended the command")
 
 enum ctl_exit {
 #define CTL_EXIT_ENUM(id, number, text) CTL_##id = (number),
