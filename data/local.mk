@@ -15,3 +15,6 @@ dist_pamconfigs_DATA = %D%/pam-configs/atelier
 # To be placed in /etc/ssh/sshd_config.d/, which belongs to the admin.
 atelierdatadir = $(datadir)/atelier
 dist_atelierdata_DATA = %D%/host-sshd.conf
+
+# An absolute directory by default, into which distcheck must not install.
+AM_DISTCHECK_CONFIGURE_FLAGS = --with-programs-dir='$(abs_builddir)/$(distdir)/_inst/lib/atelier'
