@@ -180,13 +180,13 @@ def build_host(options):
     # Beside the network: neither needs the other, and both take their time.
     setup = subprocess.Popen([f"{LIB}/setup.sh", LIB, options.stage], stdin=subprocess.DEVNULL,
                              stdout=sys.stderr)
-    start_logger()
     world = network.start_world()
     network.up(world)
     network.start_answerers(world)
     network.wait_reachable()
     if setup.wait():
         raise subprocess.CalledProcessError(setup.returncode, setup.args)
+    start_logger()  # afterwards: what useradd says of the lab's own accounts is no news
     if options.lock_fd >= 0:
         os.close(options.lock_fd)
     os.chdir(cwd if os.path.isdir(cwd) else "/")

@@ -172,7 +172,7 @@ def the_built_services_start():
     listeners = [line.split() for line in done.stdout.splitlines()[3:]]
     expect_equal(sorted(words[3] for words in listeners), ["127.0.0.1:2222", "198.51.100.1:2222"],
                  "listeners")
-    expect(all(f'"sshd",pid={pid},' in words[5] for words in listeners), done.stdout)
+    expect(all(f"sshd\",pid={pid}," in words[5] for words in listeners), done.stdout)
 
 
 @check
