@@ -392,6 +392,8 @@ static void tables_refuse_to_open_a_link_again(void **state)
     static const char *const bad[] = {
         "UPDATE links SET used_s = 0 WHERE used_s <> 0",
         "UPDATE links SET used_s = used_s + 1 WHERE used_s <> 0",
+        "UPDATE links SET used_s = used_s WHERE used_s <> 0",
+        "UPDATE links SET revoked_s = revoked_s WHERE revoked_s <> 0",
         "UPDATE links SET revoked_s = 0 WHERE revoked_s <> 0",
         "UPDATE links SET used_s = 5 WHERE revoked_s <> 0",
         "UPDATE links SET used_s = -1",
