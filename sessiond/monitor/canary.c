@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "common/ids.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/listener.h"
 #include "sessiond/monitor/receipt.h"
-#include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/spawned.h"
 #include "sessiond/monitor/target.h"
 #include "sessiond/shared/log.h"

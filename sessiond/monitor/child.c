@@ -33,8 +33,8 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "common/payload.h"
+#include "common/sabotage.h"
 #include "policy/plan.h"
-#include "sessiond/monitor/sabotage.h"
 
 #include "common/banned.h"
 

@@ -20,7 +20,6 @@ monitor_sources = \
 	%D%/receipt.c %D%/receipt.h \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
-	%D%/sabotage.h \
 	%D%/scope.c %D%/scope.h \
 	%D%/session.c %D%/session.h \
 	%D%/session_adopt.c \
@@ -46,7 +45,7 @@ sessiond_monitor_sessiond_LDADD = libpolicy.la libsessiond_shared.la libcommon.l
 
 # Never installed: protections can be taken away one at a time (tests/sabotage).
 check_PROGRAMS += sessiond/monitor/sessiond-sabotage
-sessiond_monitor_sessiond_sabotage_SOURCES = $(monitor_sources) %D%/sabotage.c
+sessiond_monitor_sessiond_sabotage_SOURCES = $(monitor_sources) common/sabotage.c
 sessiond_monitor_sessiond_sabotage_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SABOTAGE
 sessiond_monitor_sessiond_sabotage_CFLAGS = $(sessiond_monitor_sessiond_CFLAGS)
 sessiond_monitor_sessiond_sabotage_LDFLAGS = $(pie_ldflags)

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/ids.h"
 #include "common/payload.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
@@ -19,7 +20,6 @@
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
-#include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/spawned.h"
 #include "sessiond/shared/log.h"
 

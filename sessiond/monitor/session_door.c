@@ -8,11 +8,11 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "common/ids.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
-#include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/session_internal.h"
 #include "sessiond/shared/log.h"
 

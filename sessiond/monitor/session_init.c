@@ -32,8 +32,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/child.h"
-#include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/tree.h"
 
 #include "common/banned.h"

@@ -33,9 +33,9 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/init.h"
 #include "sessiond/monitor/pidfd.h"
-#include "sessiond/monitor/sabotage.h"
 #include "sessiond/monitor/session_init.h"
 #include "sessiond/monitor/spawn_wire.h"
 

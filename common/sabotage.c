@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* sabotage.c - the switchboard of the sabotage build; not part of sessiond. */
-#include "sessiond/monitor/sabotage.h"
+/* sabotage.c - the switchboard of the sabotage builds; in no library and no shipped program. */
+#include "common/sabotage.h"
 
 #include <stdlib.h>
 #include <string.h>

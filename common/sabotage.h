@@ -2,8 +2,8 @@
 /*
  * sabotage.h - take one protection away, to see that a test notices.
  *
- * Only in the binary that tests/sabotage builds with -DATELIER_SABOTAGE, which is never installed;
- * in the shipped one the condition is the constant false and nothing of this is left.
+ * Only in the binaries that tests/sabotage builds with -DATELIER_SABOTAGE, which are never
+ * installed; in the shipped ones the condition is the constant false and nothing of this is left.
  */
 #ifndef ATELIER_SABOTAGE_H
 #define ATELIER_SABOTAGE_H
