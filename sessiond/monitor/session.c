@@ -310,6 +310,22 @@ static void tell_started(const struct session *s)
 }
 _Static_assert(UTMP_LINE_SIZE == WIRE_TTY_SIZE, "a line fits");
 
+/* Return: 0, -EPERM with *@ret_what if the login is not what it was told to be, or -errno. */
+static int lease_check(const struct session *s, const struct session_lease *msg,
+                       struct wire_receipt *ret_r, const char **ret_what)
+{
+    pid_t holder = (pid_t)s->record.holder_pid;
+
+    if (SABOTAGED("verify"))
+        return receipt_read_login(holder, ret_r);
+    /* /proc does not tell of Landlock: the login has tried it, and its word is all there is. */
+    if (s->monitor->scope.ruleset_fd >= 0 && !msg->is_scoped) {
+        *ret_what = "abstract scope";
+        return -EPERM;
+    }
+    return lease_verify(holder, &s->terms, ret_r, ret_what);
+}
+
 /*
  * The login says that it has joined. The kernel is asked whether that is so; then, in this order:
  * the file (a crash after it leaves a session that is found again), "go" to the init (from here
@@ -322,9 +338,7 @@ void session_lease(struct session *s, const struct session_lease *msg)
     const char *what = "";
     int r;
 
-    r = SABOTAGED("verify")
-            ? receipt_read_login((pid_t)s->record.holder_pid, &s->record.receipt)
-            : lease_verify((pid_t)s->record.holder_pid, &s->terms, &s->record.receipt, &what);
+    r = lease_check(s, msg, &s->record.receipt, &what);
     if (r < 0) {
         log_error("a login is not confined: %s differs errno=%d", what, -r);
         session_deny(s, WIRE_STEP_VERIFY, -r, what);
