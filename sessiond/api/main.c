@@ -232,6 +232,18 @@ static int harden(void)
     return sodium_init() < 0 ? -EIO : 0;
 }
 
+static const char *key_fault(int r)
+{
+    switch (-r) {
+    case EPERM:
+        return "must be a regular file that belongs to this daemon's user, mode 0600";
+    case EBADMSG:
+        return "must have 32 bytes";
+    default: /* an errno, not an enum */
+        return strerrordesc_np(-r);
+    }
+}
+
 /* The registry, and the key beside it. */
 static int state_open(struct app *app, const char *state_dir)
 {
@@ -243,7 +255,9 @@ static int state_open(struct app *app, const char *state_dir)
     }
     r = magic_link_open(state_dir, &app->links);
     if (r < 0)
-        log_error("the key of the links could not be loaded: %s", strerrordesc_np(-r));
+        log_error("the key of the links could not be loaded: %s/registry/link.key: %s; mend it, or "
+                  "move it away: then a new one is made, and links that are open are void",
+                  state_dir, key_fault(r));
     return r;
 }
 

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,17 @@ static void answer(const struct pam_conn *c, const struct pam_ask *ask)
                     ask->rhost);
 }
 
+/*
+ * A login that gave up while we were stopped or not there has denied its user already. Its question
+ * is still in the socket; to answer it would use a link up for nothing.
+ */
+static bool has_left(int fd)
+{
+    struct pollfd p = {.fd = fd};
+
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct pam_conn *c = arg;
@@ -158,7 +170,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     msg_extra_done(&extra);
     if (r == 0 && size > 0 && !login_ask_read(&ask, size))
         r = -EBADMSG;
-    if (r == 0 && size > 0)
+    if (r == 0 && size > 0 && has_left(fd))
+        log_warning("a login has not waited for its question to be read: rhost=%s", ask.rhost);
+    else if (r == 0 && size > 0)
         answer(c, &ask);
     else if (r < 0)
         log_warning("a login's question could not be read: %s", strerrorname_np(-r));
