@@ -22,26 +22,28 @@ class Admin(http.client.HTTPConnection):
         self.sock.connect(ADMIN)
 
 
-def sessions():
-    """{id: user} of the sessions that live, None if nobody answers."""
+def look(what, value):
+    """{id: @value} of "sessions" or "links", None if nobody answers."""
     connection = Admin("localhost", timeout=5)
     try:
-        connection.request("GET", "/v1/sessions")
+        connection.request("GET", f"/v1/{what}")
         answer = json.load(connection.getresponse())
-        return {each["id"]: each["user"] for each in answer["sessions"]}
+        return {each["id"]: each[value] for each in answer[what]}
     except (OSError, http.client.HTTPException, ValueError, KeyError):
         return None
     finally:
         connection.close()
 
 
-def fresh_code(name):
+def invite(name):
+    """(id of the link, its code)"""
     result = subprocess.run(["atelier", "invite", "--json", f"{name}@example.org"],
                             capture_output=True, text=True, check=False)
     try:
-        return json.loads(result.stdout)["code"]
+        answer = json.loads(result.stdout)
+        return answer["id"], answer["code"]
     except (ValueError, KeyError):
-        return f"no code: {result.stderr.strip()}"
+        return None, f"none: {result.stderr.strip()}"
 
 
 def say(name, text):
@@ -57,22 +59,28 @@ def main():
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if options.colour else ("", "", "")
 
     print(f"\n{bold}Your turn: in another terminal of this machine{plain}")
+    links = {}
     for name in options.names:
         command = f"ssh -p {options.port} {name}@127.0.0.1"
-        print(f"  {command:<34} code  {bold}{fresh_code(name)}{plain}")
+        links[name], code = invite(name)
+        print(f"  {command:<34} code  {bold}{code}{plain}")
     print(f"  {dim}each lab has a new host key; if ssh minds: "
           f"-o NoHostAuthenticationForLocalhost=yes{plain}")
     print("\n  Ctrl-C ends the lab and everything in it.", flush=True)
-    known = sessions() or {}
+    known = look("sessions", "user") or {}
     while True:
         time.sleep(LOOK_EVERY_S)
-        now = sessions()
-        if now is None:
+        now, states = look("sessions", "user"), look("links", "state")
+        if now is None or states is None:
             continue
+        for name, link in links.items():
+            if link and states.get(link) != "open":
+                links[name], code = invite(name)
+                say(name, f"has used the code; the next one  {bold}{code}{plain}")
         for each in now.keys() - known.keys():
-            say(now[each], f"is in; the next code  {bold}{fresh_code(now[each])}{plain}")
+            say(now[each], "is in")
         for each in known.keys() - now.keys():
-            say(known[each], "has left; nothing of the session is left")
+            say(known[each], "has left; nothing of the session runs any more")
         known = now
 
 
