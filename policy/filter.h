@@ -31,7 +31,7 @@ struct filter_rule {
     int nr_last;
     size_t cmp_count;
     struct filter_cmp cmp[FILTER_CMP_MAX];
-    int error; /* positive errno that the caller sees */
+    int error; /* positive errno that the caller sees; 0: success without effect */
     const char *reason;
     const char *source;
 };
