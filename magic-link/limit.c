@@ -14,16 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "magic-link/magic_link.h"
-
 #include "common/banned.h"
 
-#define COST_MS                                                                                    \
-    (60 * 1000 / LINK_TRIES_A_MINUTE) /* a try costs the time in which it comes back               \
-                                       */
-#define FULL_MS (COST_MS * LINK_TRIES_A_MINUTE)
-#define CHAINS  LIMIT_NAMES_MAX
-#define NOBODY  UINT16_MAX
+#define MINUTE_MS 60000u
+#define CHAINS    LIMIT_NAMES_MAX
+#define NOBODY    UINT16_MAX
 
 _Static_assert(LIMIT_NAMES_MAX < NOBODY, "numbers of buckets are 16 bits");
 _Static_assert((CHAINS & (CHAINS - 1)) == 0, "a power of two");
@@ -42,19 +37,23 @@ struct bucket {
 
 struct limit {
     uint8_t key[crypto_shorthash_siphashx24_KEYBYTES];
+    uint32_t cost_ms; /* a try costs the time in which it comes back */
+    uint32_t full_ms;
     uint16_t used;           /* buckets[0..used) are taken */
     uint16_t newest, oldest; /* NOBODY: there is none */
     uint16_t chains[CHAINS];
     struct bucket buckets[LIMIT_NAMES_MAX];
 };
 
-struct limit *limit_new(void)
+struct limit *limit_new(uint32_t tries)
 {
     struct limit *limit = calloc(1, sizeof(*limit));
 
     if (!limit)
         return NULL;
     randombytes_buf(limit->key, sizeof(limit->key));
+    limit->cost_ms = MINUTE_MS / tries;
+    limit->full_ms = limit->cost_ms * tries;
     limit->newest = limit->oldest = NOBODY;
     memset(limit->chains, 0xff, sizeof(limit->chains)); /* NOBODY */
     return limit;
@@ -132,18 +131,19 @@ static uint16_t bucket_add(struct limit *limit, const struct tag *tag, int64_t n
 {
     uint16_t i = bucket_obtain(limit), *head = chain_of(limit, tag);
 
-    limit->buckets[i] =
-        (struct bucket){.tag = *tag, .filled_ms = now_ms, .level_ms = FULL_MS, .chain = *head};
+    limit->buckets[i] = (struct bucket){
+        .tag = *tag, .filled_ms = now_ms, .level_ms = limit->full_ms, .chain = *head};
     *head = i;
     order_add(limit, i);
     return i;
 }
 
-static void bucket_fill(struct bucket *b, int64_t now_ms)
+static void bucket_fill(const struct limit *limit, struct bucket *b, int64_t now_ms)
 {
     int64_t since_ms = now_ms > b->filled_ms ? now_ms - b->filled_ms : 0;
 
-    b->level_ms = since_ms >= FULL_MS - b->level_ms ? FULL_MS : b->level_ms + (uint32_t)since_ms;
+    b->level_ms = since_ms >= limit->full_ms - b->level_ms ? limit->full_ms
+                                                           : b->level_ms + (uint32_t)since_ms;
     b->filled_ms = now_ms;
 }
 
@@ -160,10 +160,10 @@ bool limit_take(struct limit *limit, const char *name, int64_t now_ms)
         order_add(limit, i);
     }
     b = &limit->buckets[i];
-    bucket_fill(b, now_ms);
-    if (b->level_ms < COST_MS)
+    bucket_fill(limit, b, now_ms);
+    if (b->level_ms < limit->cost_ms)
         return false;
-    b->level_ms -= COST_MS;
+    b->level_ms -= limit->cost_ms;
     return true;
 }
 
@@ -176,5 +176,6 @@ void limit_give_back(struct limit *limit, const char *name)
     if (i == NOBODY)
         return;
     b = &limit->buckets[i];
-    b->level_ms = b->level_ms > FULL_MS - COST_MS ? FULL_MS : b->level_ms + COST_MS;
+    b->level_ms = b->level_ms > limit->full_ms - limit->cost_ms ? limit->full_ms
+                                                                : b->level_ms + limit->cost_ms;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* limit.h - how many tries a name has left: LINK_TRIES_A_MINUTE, in memory only. */
+/* limit.h - how many tries a name has left in a minute, in memory only. */
 #ifndef ATELIER_MAGIC_LINK_LIMIT_H
 #define ATELIER_MAGIC_LINK_LIMIT_H
 
@@ -10,16 +10,21 @@
 
 struct limit;
 
-/* Return: owned by the caller, limit_free(); NULL if there is no memory. */
-struct limit *limit_new(void);
+/**
+ * limit_new() - A table of names
+ * @tries: That each has in a minute, 1..60000
+ *
+ * Return: owned by the caller, limit_free(); NULL if there is no memory.
+ */
+struct limit *limit_new(uint32_t tries);
 void limit_free(struct limit *limit);
 
 /**
  * limit_take() - Count a try
- * @name:   As typed, known or not
+ * @name:   What counts as one: a name, or a name and where it came from
  * @now_ms: Monotonic milliseconds
  *
- * A name begins with all its tries, and gets one back every 60 / LINK_TRIES_A_MINUTE seconds. Of
+ * A name begins with all its tries, and gets one back every 60 / tries seconds. Of
  * LIMIT_NAMES_MAX names the one that was tried longest ago is forgotten for a new one.
  *
  * Return: true if the try is allowed; one that is not costs nothing.

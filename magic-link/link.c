@@ -2,11 +2,13 @@
 /*
  * link.c - mint a link, and redeem what was typed.
  *
- * Redeeming does the same for everything that is typed: limit, one hash, one link_consume(). What
+ * Redeeming does the same for everything that is typed: one hash, one link_consume(), and before
+ * them the limit, unless it is a token. What
  * is no secret, or is typed for what is no name, is hashed in a domain of its own: the registry is
  * asked for a hash that no link has. Who measures learns that the answer was no, as everybody does.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "magic-link/code.h"
@@ -25,7 +27,8 @@ _Static_assert(LINK_ID_SIZE == 2 * LINK_ID_BYTES + 1, "hex digits of an id");
 
 struct magic_link {
     struct key key;
-    struct limit *limit;
+    struct limit *by_source; /* a name from one address */
+    struct limit *by_name;
 };
 
 int magic_link_open(const char *state_dir, struct magic_link **ret_ml)
@@ -39,8 +42,9 @@ int magic_link_open(const char *state_dir, struct magic_link **ret_ml)
     ml = sodium_malloc(sizeof(*ml));
     if (!ml)
         return -ENOMEM;
-    *ml = (struct magic_link){.limit = limit_new()};
-    r = ml->limit ? key_load(state_dir, &ml->key) : -ENOMEM;
+    *ml = (struct magic_link){.by_source = limit_new(LINK_TRIES_A_MINUTE),
+                              .by_name = limit_new(LINK_TRIES_ALL_A_MINUTE)};
+    r = ml->by_source && ml->by_name ? key_load(state_dir, &ml->key) : -ENOMEM;
     if (r < 0) {
         magic_link_close(ml);
         return r;
@@ -53,7 +57,8 @@ void magic_link_close(struct magic_link *ml)
 {
     if (!ml)
         return;
-    limit_free(ml->limit);
+    limit_free(ml->by_source);
+    limit_free(ml->by_name);
     sodium_free(ml); /* wipes it */
 }
 
@@ -129,32 +134,58 @@ static enum key_domain domain_of(enum typed_kind kind)
     return KEY_DOMAIN_NONE;
 }
 
+/* A name and an address as one word; an address that does not fit is cut. */
+#define SOURCE_SIZE 160u
+static void source_write(const char *who, const char *rhost, char ret_source[static SOURCE_SIZE])
+{
+    (void)snprintf(ret_source, SOURCE_SIZE, "%s@%s", who, rhost);
+}
+
+static bool tries_take(struct magic_link *ml, const char *who, const char *rhost, int64_t now_ms)
+{
+    char source[SOURCE_SIZE];
+
+    source_write(who, rhost, source);
+    return limit_take(ml->by_source, source, now_ms) && limit_take(ml->by_name, who, now_ms);
+}
+
+static void tries_give_back(struct magic_link *ml, const char *who, const char *rhost)
+{
+    char source[SOURCE_SIZE];
+
+    source_write(who, rhost, source);
+    limit_give_back(ml->by_source, source);
+    limit_give_back(ml->by_name, who);
+}
+
 int magic_link_redeem(struct magic_link *ml, struct registry *reg, const char *name,
-                      const char *typed, size_t size, enum link_purpose door, int64_t now_s,
-                      int64_t now_ms, struct link *ret_link, enum magic_link_verdict *ret_verdict)
+                      const char *typed, size_t size, const char *rhost, enum link_purpose door,
+                      int64_t now_s, int64_t now_ms, struct link *ret_link,
+                      enum magic_link_verdict *ret_verdict)
 {
     cleanup_hash struct secret_hash hash;
     cleanup_secret struct secret secret = {0};
-    bool is_name = name_is_valid(name);
+    bool is_name = name_is_valid(name), is_counted;
     const char *who = is_name ? name : ""; /* all that is no name shares one bucket */
     enum link_verdict verdict = LINK_REFUSED;
     enum typed_kind kind;
     struct link link = {0};
     int r;
 
-    if (!limit_take(ml->limit, who, now_ms)) {
+    kind = typed_read(typed, size, &secret);
+    is_counted = kind != TYPED_TOKEN;
+    if (is_counted && !tries_take(ml, who, rhost, now_ms)) {
         *ret_verdict = MAGIC_LINK_THROTTLED;
         return 0;
     }
-    kind = typed_read(typed, size, &secret);
     if (!is_name) {
         secret_wipe(&secret);
         kind = TYPED_NONE;
     }
     key_hash(&ml->key, domain_of(kind), &secret, &hash);
     r = link_consume(reg, hash.bytes, who, door, now_s, &link, &verdict);
-    if (r < 0 || verdict == LINK_ACCEPTED)
-        limit_give_back(ml->limit, who); /* only what was looked at and wrong counts */
+    if (is_counted && (r < 0 || verdict == LINK_ACCEPTED))
+        tries_give_back(ml, who, rhost); /* only what was looked at and wrong counts */
     if (r < 0)
         return r;
     if (verdict == LINK_ACCEPTED)

@@ -24,9 +24,11 @@
 #define CODE_TEXT_SIZE  15u /* three groups of four, two hyphens, NUL */
 #define LINK_URL_SIZE   512u
 
-#define LINK_LOGIN_S        (15 * 60)           /* how long a login link lives */
-#define LINK_VALID_S_MAX    (14 * 24 * 60 * 60) /* and an invitation, at most */
-#define LINK_TRIES_A_MINUTE 20u                 /* per name that was typed, known or not */
+#define LINK_LOGIN_S     (15 * 60)           /* how long a login link lives */
+#define LINK_VALID_S_MAX (14 * 24 * 60 * 60) /* and an invitation, at most */
+/* Wrong codes: for a name, known or not, from one address, and from all. Tokens need no limit. */
+#define LINK_TRIES_A_MINUTE     20u
+#define LINK_TRIES_ALL_A_MINUTE 1000u
 
 struct magic_link;
 
@@ -70,7 +72,7 @@ void minted_wipe(struct minted *minted);
 enum magic_link_verdict {
     MAGIC_LINK_REFUSED = 0, /* wrong, used, expired, another's, not a secret at all, locked user */
     MAGIC_LINK_ACCEPTED = 1,
-    MAGIC_LINK_THROTTLED = 2, /* too many tries for this name; nothing was looked at */
+    MAGIC_LINK_THROTTLED = 2, /* too many wrong tries; nothing was looked at */
 };
 
 /**
@@ -80,17 +82,22 @@ enum magic_link_verdict {
  *               code do not matter; @size bytes, borrowed, not NUL-terminated
  * @door:        SSH or WEB
  * @now_s:       Unix seconds, for expiry
+ * @rhost:       Where it comes from, for the limit; "" if that is here
  * @now_ms:      Monotonic milliseconds, for the limit
  * @ret_link:    Set on ACCEPTED
  * @ret_verdict: Set when 0 is returned
  *
- * A wrong try is counted for the name in memory only, and never touches a link.
+ * A wrong try is counted in memory only, and never touches a link. Counted by name and address, so
+ * that a stranger who types wrong codes for a name keeps nobody out but those at his own address; a
+ * far higher limit on the name alone keeps many addresses from guessing 50 bits. A token is looked
+ * up whatever was tried before: 256 bits are not guessed.
  *
  * Return: 0, or a negative errno: could not find out, nothing was used up.
  */
 int magic_link_redeem(struct magic_link *ml, struct registry *reg, const char *name,
-                      const char *typed, size_t size, enum link_purpose door, int64_t now_s,
-                      int64_t now_ms, struct link *ret_link, enum magic_link_verdict *ret_verdict);
+                      const char *typed, size_t size, const char *rhost, enum link_purpose door,
+                      int64_t now_s, int64_t now_ms, struct link *ret_link,
+                      enum magic_link_verdict *ret_verdict);
 
 /**
  * magic_link_url() - The link as text

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "sessiond/api/clock.h"
 #include "sessiond/api/core.h"
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/json_out.h"
@@ -22,6 +23,9 @@
 #include "common/banned.h"
 
 #define WAIT_MS 500
+/* Sessiond is asked once a second; three answers may be missing. */
+#define ASK_MS   1000
+#define ALIVE_MS 3000
 
 struct waiter {
     TAILQ_ENTRY(waiter) link;
@@ -34,22 +38,53 @@ struct health {
     struct app *app;
     TAILQ_HEAD(, waiter) waiters;
     bool is_asked;
+    int64_t heard_ms; /* monotonic, of the last STATUS; 0: none on this connection */
+    struct event *asker;
 };
+
+static void status_ask(struct health *h)
+{
+    if (!h->is_asked && core_is_ready(h->app->core))
+        h->is_asked = core_send_head(h->app->core, WIRE_STATUS_GET, 0) == 0;
+}
+
+/* A daemon that is stopped keeps its connections: only an answer shows that it is there. */
+static void on_asker(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    status_ask(arg);
+}
+
+bool health_is_alive(const struct health *h)
+{
+    return h->heard_ms != 0 && clock_mono_ms() - h->heard_ms < ALIVE_MS;
+}
 
 int health_new(struct app *app, struct health **ret_health)
 {
+    static const struct timeval every = {.tv_sec = ASK_MS / 1000};
     struct health *h = calloc(1, sizeof(*h));
 
     if (!h)
         return -ENOMEM;
     h->app = app;
     TAILQ_INIT(&h->waiters);
+    h->asker = event_new(app->base, -1, EV_PERSIST, on_asker, h);
+    if (!h->asker || event_add(h->asker, &every) < 0) {
+        health_free(h);
+        return -ENOMEM;
+    }
     *ret_health = h;
     return 0;
 }
 
 void health_free(struct health *h)
 {
+    if (!h)
+        return;
+    if (h->asker)
+        event_free(h->asker);
     free(h);
 }
 
@@ -122,8 +157,7 @@ void health_get(struct request *rq, const json_t *body)
     struct health *h = rq->app->health;
 
     (void)body;
-    if (!h->is_asked && core_is_ready(rq->app->core))
-        h->is_asked = core_send_head(rq->app->core, WIRE_STATUS_GET, 0) == 0;
+    status_ask(h);
     if (h->is_asked && waiter_add(h, rq) == 0)
         request_wait(rq);
     else
@@ -137,12 +171,19 @@ static void finish_all(struct health *h, const struct wire_status *m)
         waiter_finish(TAILQ_FIRST(&h->waiters), m);
 }
 
+void health_heard(struct health *h)
+{
+    h->heard_ms = clock_mono_ms();
+}
+
 void health_status(struct health *h, const struct wire_status *m)
 {
+    health_heard(h);
     finish_all(h, m);
 }
 
 void health_down(struct health *h)
 {
+    h->heard_ms = 0;
     finish_all(h, NULL);
 }

@@ -164,6 +164,7 @@ static void core_session_synced(void *arg)
     const struct app *app = arg;
 
     session_table_synced(app->sessions);
+    health_heard(app->health);
 }
 
 static void core_lock(void *arg, enum wire_type type)

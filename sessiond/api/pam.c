@@ -27,6 +27,7 @@
 #include "sessiond/api/app.h"
 #include "sessiond/api/clock.h"
 #include "sessiond/api/core.h"
+#include "sessiond/api/health.h"
 #include "sessiond/api/login.h"
 #include "sessiond/api/session.h"
 #include "sessiond/shared/log.h"
@@ -70,7 +71,8 @@ static void conn_close(struct pam_conn *c)
 /* Would a session come of it? */
 static bool is_up(const struct app *app)
 {
-    return core_is_ready(app->core) && session_table_is_synced(app->sessions) && !app->is_stopping;
+    return core_is_ready(app->core) && session_table_is_synced(app->sessions) &&
+           health_is_alive(app->health) && !app->is_stopping;
 }
 
 static enum pam_verdict authenticate(const struct app *app, const struct pam_ask *ask)
@@ -82,8 +84,8 @@ static enum pam_verdict authenticate(const struct app *app, const struct pam_ask
 
     if (is_up(app)) {
         r = magic_link_redeem(app->links, app->reg, ask->name, ask->secret, strlen(ask->secret),
-                              LINK_PURPOSE_SSH, (int64_t)time(NULL), clock_mono_ms(), &link,
-                              &verdict);
+                              ask->rhost, LINK_PURPOSE_SSH, (int64_t)time(NULL), clock_mono_ms(),
+                              &link, &verdict);
         answer = login_verdict_of_redeem(r, verdict);
     }
     if (answer == PAM_VERDICT_ALLOWED)

@@ -17,7 +17,7 @@
 
 static int limit_setup(void **state)
 {
-    *state = limit_new();
+    *state = limit_new(LINK_TRIES_A_MINUTE);
     return *state ? 0 : -1;
 }
 

@@ -98,7 +98,7 @@ static struct minted mint(struct scene *s, enum link_purpose purpose)
 
 struct
 try {
-    const char *name, *typed;
+    const char *name, *typed, *rhost;
     enum link_purpose door;
     int64_t now_s;
 };
@@ -110,8 +110,9 @@ static enum magic_link_verdict try_n(struct scene *s, const struct try *t, size_
 
     if (!s->is_clock_held)
         s->now_ms += 60 * 1000;
-    assert_int_equal(magic_link_redeem(s->ml, s->f->reg, t->name, t->typed, size, t->door, t->now_s,
-                                       s->now_ms, ret_link, &verdict),
+    assert_int_equal(magic_link_redeem(s->ml, s->f->reg, t->name, t->typed, size,
+                                       t->rhost ? t->rhost : "", t->door, t->now_s, s->now_ms,
+                                       ret_link, &verdict),
                      0);
     return verdict;
 }
@@ -343,6 +344,52 @@ static void tries_are_limited_for_each_name_and_touch_no_link(void **state)
     is_unused(s, &minted);
 }
 
+static enum magic_link_verdict try_from(struct scene *s, const char *rhost, const char *typed)
+{
+    struct try t = {
+        .name = "alice", .typed = typed, .rhost = rhost, .door = LINK_PURPOSE_SSH, .now_s = NOW_S};
+    struct link link = {0};
+
+    return try_n(s, &t, strlen(typed), &link);
+}
+
+static void a_stranger_keeps_nobody_out_but_at_his_own_address(void **state)
+{
+    struct scene *s = *state;
+    struct minted minted = mint(s, LINK_PURPOSE_ANY);
+
+    s->is_clock_held = true;
+    for (unsigned n = 0; n < LINK_TRIES_A_MINUTE; n++)
+        assert_int_equal(try_from(s, "203.0.113.9", "0123-4567-89P9"), MAGIC_LINK_REFUSED);
+    assert_int_equal(try_from(s, "203.0.113.9", minted.code), MAGIC_LINK_THROTTLED);
+    assert_int_equal(try_from(s, "198.51.100.2", minted.code), MAGIC_LINK_ACCEPTED);
+}
+
+static void a_token_is_looked_up_whatever_was_tried_before(void **state)
+{
+    struct scene *s = *state;
+    struct minted minted = mint(s, LINK_PURPOSE_ANY);
+
+    s->is_clock_held = true;
+    for (unsigned n = 0; n <= LINK_TRIES_A_MINUTE; n++)
+        (void)try_from(s, "203.0.113.9", "0123-4567-89P9");
+    assert_int_equal(try_from(s, "203.0.113.9", minted.code), MAGIC_LINK_THROTTLED);
+    assert_int_equal(try_from(s, "203.0.113.9", minted.token), MAGIC_LINK_ACCEPTED);
+}
+
+static void many_addresses_together_are_limited_too(void **state)
+{
+    struct scene *s = *state;
+    char rhost[32];
+
+    s->is_clock_held = true;
+    for (unsigned n = 0; n < LINK_TRIES_ALL_A_MINUTE; n++) {
+        (void)snprintf(rhost, sizeof(rhost), "2001:db8::%x", n);
+        assert_int_equal(try_from(s, rhost, "0123-4567-89P9"), MAGIC_LINK_REFUSED);
+    }
+    assert_int_equal(try_from(s, "2001:db8:1::1", "0123-4567-89P9"), MAGIC_LINK_THROTTLED);
+}
+
 static void good_tries_are_not_limited(void **state)
 {
     struct scene *s = *state;
@@ -366,8 +413,8 @@ static void not_knowing_is_no_verdict_and_uses_nothing_up(void **state)
     asked.error = -EIO;
     for (unsigned n = 0; n < 2 * LINK_TRIES_A_MINUTE; n++)
         assert_int_equal(magic_link_redeem(s->ml, s->f->reg, "alice", minted.code,
-                                           strlen(minted.code), LINK_PURPOSE_SSH, NOW_S, s->now_ms,
-                                           &link, &verdict),
+                                           strlen(minted.code), "", LINK_PURPOSE_SSH, NOW_S,
+                                           s->now_ms, &link, &verdict),
                          -EIO);
     assert_int_equal(verdict, MAGIC_LINK_THROTTLED);
     assert_int_equal(link.uid, 7);
@@ -410,6 +457,9 @@ int main(void)
         TEST(whatever_is_typed_costs_one_question_for_a_hash_that_no_link_has),
         TEST(tries_are_limited_for_each_name_and_touch_no_link),
         TEST(good_tries_are_not_limited),
+        TEST(a_stranger_keeps_nobody_out_but_at_his_own_address),
+        TEST(a_token_is_looked_up_whatever_was_tried_before),
+        TEST(many_addresses_together_are_limited_too),
         TEST(not_knowing_is_no_verdict_and_uses_nothing_up),
         TEST(another_key_makes_all_links_worthless),
     };
