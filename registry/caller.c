@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "registry/change.h"
 #include "registry/group.h"
@@ -175,6 +176,16 @@ int caller_get(struct registry *reg, uint32_t uid, struct caller *ret_caller)
     return 0;
 }
 
+/* Whatever took the caller over may have made links for everybody it acts for. */
+static int caller_links_revoke(struct registry *reg, uint32_t uid)
+{
+    cleanup_stmt struct stmt st = stmt_get(reg, STMT_LINK_REVOKE_OF_CALLER);
+
+    stmt_int(&st, 1, uid);
+    stmt_int(&st, 2, (int64_t)time(NULL));
+    return stmt_run(&st, "revoke a caller's links");
+}
+
 int caller_del(struct registry *reg, uint32_t uid)
 {
     struct caller caller;
@@ -187,6 +198,8 @@ int caller_del(struct registry *reg, uint32_t uid)
     r = caller_run(reg, STMT_CALLER_GROUPS_DELETE, uid, "delete a caller's groups");
     if (r == 0)
         r = caller_run(reg, STMT_CALLER_DELETE, uid, "delete a caller");
+    if (r == 0)
+        r = caller_links_revoke(reg, uid);
     if (r < 0) {
         change_abort(reg);
         return r;

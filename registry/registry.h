@@ -371,7 +371,7 @@ struct caller {
 int caller_put(struct registry *reg, const struct caller *caller);
 /* Return: 0, -ENOENT, or a negative errno. */
 int caller_get(struct registry *reg, uint32_t uid, struct caller *ret_caller);
-/* Return: 0, -ENOENT, or a negative errno. */
+/* Its links that nobody has used are revoked. Return: 0, -ENOENT, or a negative errno. */
 int caller_del(struct registry *reg, uint32_t uid);
 typedef int (*caller_fn)(void *arg, const struct caller *caller);
 int caller_list(struct registry *reg, caller_fn fn, void *arg);
