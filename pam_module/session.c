@@ -160,6 +160,14 @@ static int session_open(pam_handle_t *pamh, const struct options *options, const
     return r;
 }
 
+/* With "only" the host is our sshd, which would go on. Others are trusted to stop. */
+static int session_refuse(const struct options *options)
+{
+    if (options->is_only)
+        join_refuse_forks();
+    return PAM_SESSION_ERR;
+}
+
 int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **argv)
 {
     struct session_opened *opened = NULL;
@@ -172,11 +180,11 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
     options_read(pamh, argc, argv, &options);
     who_get(pamh, &who);
     if (!who.is_ours)
-        return options.is_only ? PAM_SESSION_ERR : PAM_IGNORE;
+        return options.is_only ? session_refuse(&options) : PAM_IGNORE;
     kept = kept_make(pamh);
     if (kept && (kept->is_spent || kept_is_open(kept))) {
         pam_syslog(pamh, LOG_ERR, "open_session a second time uid=%u", who.uid);
-        return PAM_SESSION_ERR;
+        return session_refuse(&options);
     }
     if (kept)
         opened = malloc(sizeof(*opened));
@@ -190,7 +198,7 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
     errno = -r;
     pam_syslog(pamh, LOG_ERR, "cannot open the session uid=%u step=%s: %m", who.uid, step);
     prompt_tell(pamh, flags, SAY_NO_SESSION);
-    return PAM_SESSION_ERR;
+    return session_refuse(&options);
 }
 
 /*

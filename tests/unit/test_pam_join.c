@@ -201,7 +201,7 @@ struct wish {
 struct seen {
     int opened, opened_again, closed, closed_again;
     int nnp, seccomp, bounding, ambient, nproc, setns_errno, sockets, others, spared;
-    bool mnt_differs, child_is_inside, env_is_the_id;
+    bool mnt_differs, child_is_inside, env_is_the_id, can_fork;
 };
 
 static int converse(int n, const struct pam_message **msg, struct pam_response **ret, void *data)
@@ -280,6 +280,15 @@ static bool child_is_inside(void)
     return pid > 1 && pid < 10;
 }
 
+static bool can_fork(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    return pid > 0;
+}
+
 static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen *seen)
 {
     char **env = pam_getenvlist(pamh);
@@ -299,6 +308,7 @@ static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen 
     seen->env_is_the_id = env && env[0] && strcmp(env[0], "ATELIER_SESSION=" ID) == 0 && !env[1];
     descriptors_count(seen);
     seen->child_is_inside = child_is_inside();
+    seen->can_fork = can_fork();
 }
 
 /* Its number is the connection's, if that was closed; it must survive close_session. */
@@ -401,6 +411,7 @@ static void is_confined(const struct seen *seen)
     assert_int_equal(seen->setns_errno, EPERM); /* the filter's; without it EBADF */
     assert_true(seen->mnt_differs);
     assert_true(seen->child_is_inside);
+    assert_true(seen->can_fork);
     assert_true(seen->env_is_the_id);
 }
 
@@ -429,7 +440,8 @@ static void login_is_confined_and_says_goodbye(void **state)
     }
 }
 
-static void denied_session_changes_nothing(void **state)
+/* sshd goes on, and must not fork its part for the participant: it would be outside. */
+static void denied_session_ends_in_a_process_that_cannot_fork(void **state)
 {
     struct seen seen;
     struct told told[8];
@@ -438,8 +450,9 @@ static void denied_session_changes_nothing(void **state)
     needs_root();
     assert_int_equal(login(&(struct play){.deny_open = true}, &(struct wish){0}, &seen, told), 1);
     assert_int_equal(seen.opened, PAM_SESSION_ERR);
-    assert_int_equal(seen.nnp, 0);
-    assert_int_equal(seen.seccomp, 0);
+    assert_false(seen.can_fork);
+    assert_int_equal(seen.nnp, 1);
+    assert_int_equal(seen.seccomp, 2);
     assert_true(seen.bounding > 0);
     assert_false(seen.mnt_differs);
     assert_false(seen.env_is_the_id);
@@ -485,7 +498,7 @@ static void caller_with_threads_is_refused(void **state)
     assert_int_equal(login(&(struct play){0}, &(struct wish){.has_thread = true}, &seen, told), 2);
     assert_int_equal(seen.opened, PAM_SESSION_ERR);
     assert_false(seen.mnt_differs);
-    assert_int_equal(seen.seccomp, 0);
+    assert_false(seen.can_fork);
     assert_true(seen.bounding > 0);
 }
 
@@ -584,7 +597,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(login_is_confined_and_says_goodbye),
-        cmocka_unit_test(denied_session_changes_nothing),
+        cmocka_unit_test(denied_session_ends_in_a_process_that_cannot_fork),
         cmocka_unit_test(denied_lease_is_the_end),
         cmocka_unit_test(second_session_is_refused_and_the_first_stays),
         cmocka_unit_test(caller_with_threads_is_refused),
