@@ -4,11 +4,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
+#include "common/fd.h"
 #include "sessiond/monitor/receipt.h"
 
 #include "common/banned.h"
@@ -89,4 +93,44 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
         return e;
     *ret_r = r;
     return 0;
+}
+
+static int text_read(const char *path, char *buf, size_t size)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t n;
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fd_read_full(fd, buf, size - 1, &n);
+    buf[r < 0 ? 0 : n] = '\0';
+    return r;
+}
+
+static bool is_stopped(long pid)
+{
+    char path[48], stat_line[512];
+    const char *state;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    if (text_read(path, stat_line, sizeof(stat_line)) < 0)
+        return false;
+    /* Behind the last bracket: the name may hold anything. */
+    state = strrchr(stat_line, ')');
+    return state && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
+}
+
+bool lease_is_stopped(pid_t holder)
+{
+    char path[64], pids[1024], *at = pids, *end;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", holder, holder);
+    if (text_read(path, pids, sizeof(pids)) < 0)
+        return false;
+    for (long pid; (pid = strtol(at, &end, 10)) > 0 && end != at; at = end) {
+        if (is_stopped(pid))
+            return true;
+    }
+    return false;
 }

@@ -9,6 +9,7 @@
 #ifndef ATELIER_LEASE_H
 #define ATELIER_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,5 +36,15 @@ struct lease_terms {
  */
 int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_receipt *ret_r,
                  const char **ret_what);
+
+/**
+ * lease_is_stopped() - Has a child of the login's process been stopped?
+ *
+ * sshd's part for the participant has the participant's UID: stopped by its own user, it would
+ * never notice that the client has gone. Source: proc(5), children and stat.
+ *
+ * Return: false also if it cannot be found out.
+ */
+bool lease_is_stopped(pid_t holder);
 
 #endif

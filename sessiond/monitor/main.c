@@ -50,6 +50,10 @@
 
 #define ETC_FILE_LIMIT (1u << 20)
 #define MONITOR_NICE   (-5)
+/* Three descriptors a session, eight a run that is on its way, and what there is besides. */
+#define NOFILE_LEAST  (3 * WIRE_SESSIONS_MAX + 8 * WIRE_RUNS_MAX + 128)
+#define NOFILE_WANTED 8192
+_Static_assert(NOFILE_LEAST <= NOFILE_WANTED, "that is enough");
 
 struct daemon {
     struct monitor monitor;
@@ -119,6 +123,21 @@ static void signals_reset(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Out of descriptors nothing could be proven any more, and nothing would start for anybody. */
+static int files_raise(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return -errno;
+    if (files.rlim_max < NOFILE_LEAST)
+        return -EMFILE;
+    if (files.rlim_cur >= NOFILE_WANTED)
+        return 0;
+    files.rlim_cur = files.rlim_max < NOFILE_WANTED ? files.rlim_max : NOFILE_WANTED;
+    return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
 
 /* --- start --------------------------------------------------------------------------------- */
@@ -307,6 +326,9 @@ int main(int argc, char *argv[])
     (void)setpriority(PRIO_PROCESS, 0, MONITOR_NICE);
     if (chdir("/") < 0)
         return start_failed("/", -errno);
+    r = files_raise();
+    if (r < 0)
+        return start_failed("the hard limit of open files (LimitNOFILE) is too low", r);
     r = listen_fds_take(sockets, sizeof(sockets) / sizeof(sockets[0]), &what);
     if (r < 0)
         return start_failed(what, r);

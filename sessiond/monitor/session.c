@@ -240,6 +240,16 @@ void session_deny(struct session *s, enum wire_step step, int error, const char 
     session_end(s, WIRE_SESSION_END_KILLED);
 }
 
+/* Nobody is there who would notice the end of the client, look after look: it counts as gone. */
+static void look(struct session *s)
+{
+    s->stopped_looks = lease_is_stopped((pid_t)s->record.holder_pid) ? s->stopped_looks + 1 : 0;
+    if (s->stopped_looks < SESSION_LOOKS_MAX && session_timer(s, SESSION_LOOK_MS) == 0)
+        return;
+    log_notice("a login was stopped: its session ends uid=%u", s->record.uid);
+    session_end(s, WIRE_SESSION_END_LEFT);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct session *s = arg;
@@ -261,6 +271,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
         session_deny(s, WIRE_STEP_LEASE, ETIMEDOUT, "the login did not join");
         return;
     case STATE_LIVE:
+        look(s);
+        return;
     case STATE_ENDING:
         return;
     }
@@ -369,7 +381,8 @@ void session_lease(struct session *s, const struct session_lease *msg)
     }
     s->was_live = true;
     s->state = STATE_LIVE;
-    (void)event_del(s->timer);
+    if (session_timer(s, SESSION_LOOK_MS) < 0)
+        log_warning("no memory to look after a session uid=%u", s->record.uid);
     utmp_entry_of(s, &entry);
     r = utmp_login(&entry);
     if (r < 0)

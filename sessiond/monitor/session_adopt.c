@@ -48,6 +48,8 @@ static void adopt(void *arg, const struct session_record *record)
     r = session_watch(s, s->init_pidfd, session_on_init, &s->init_event);
     if (r == 0 && s->holder_pidfd >= 0)
         r = session_watch(s, s->holder_pidfd, session_on_holder, &s->holder_event);
+    if (r == 0)
+        r = session_timer(s, SESSION_LOOK_MS);
     if (r < 0 || s->holder_pidfd < 0)
         session_end(s, WIRE_SESSION_END_LEFT);
     else

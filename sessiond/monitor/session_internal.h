@@ -32,8 +32,9 @@ struct session {
     struct monitor *monitor;
     enum session_state state;
     bool was_live;
-    bool is_allowed; /* the api said so and has to hear how it went */
-    uint32_t tag;    /* of the question; 0 once its connection to the api is gone */
+    unsigned stopped_looks; /* one after the other, at which a part of the login was stopped */
+    bool is_allowed;        /* the api said so and has to hear how it went */
+    uint32_t tag;           /* of the question; 0 once its connection to the api is gone */
     enum wire_session_end end;
     bool has_end;
 
@@ -62,7 +63,11 @@ void session_free(struct session *s);
 int session_watch(struct session *s, int fd, event_callback_fn fn, struct event **ret_event);
 void session_unwatch(struct event **event, int *fd);
 
-/* How long the present state may last. Return: 0 or -ENOMEM. */
+/* A stopped login is given up after three looks. */
+#define SESSION_LOOK_MS   30000
+#define SESSION_LOOKS_MAX 3u
+
+/* How long the present state may last; while LIVE: until the next look. Return: 0 or -ENOMEM. */
 int session_timer(struct session *s, int64_t ms);
 
 /* Connections of the door, sessions, and those that end. */

@@ -121,15 +121,17 @@ static int node_make(const char *target, const struct plan_entry *e)
 /* A socket is no file to copy: the mount leads to whoever listens on it. */
 static int socket_bind(const char *source, const char *target)
 {
+    cleanup_free char *real = realpath(source, NULL);
     struct stat st;
     int r;
 
-    if (stat(source, &st) < 0)
+    /* With systemd it is a link, and a link would be mounted as such. */
+    if (!real || lstat(real, &st) < 0)
         return -errno;
     if (!S_ISSOCK(st.st_mode))
         return -ENOENT;
     r = file_write(target, 0600, "", 0);
-    return r < 0 ? r : bind_ro(source, target);
+    return r < 0 ? r : bind_ro(real, target);
 }
 
 static int entry_apply(const struct plan_entry *e, const char *target)

@@ -60,8 +60,13 @@ static void record_make(const struct utmp_entry *e, short type, struct utmp *ret
         (void)inet_pton(AF_INET6, e->rhost, ret->ut_addr_v6);
 }
 
-/* Open and lock. Return: descriptor, -ENOENT, -EAGAIN, or a negative errno. */
-static int locked_open(const char *path, int flags)
+/*
+ * Open, and lock if nobody keeps the lock. The lock keeps two who append from each other; whoever
+ * may read the file may hold it for ever.
+ *
+ * Return: descriptor, -ENOENT, or a negative errno.
+ */
+static int log_open(const char *path, int flags)
 {
     cleanup_close int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -74,8 +79,10 @@ static int locked_open(const char *path, int flags)
     for (int waited_ms = 0; fcntl(fd, F_OFD_SETLK, &lock) < 0; waited_ms += LOCK_TRY_MS) {
         const struct timespec pause = {.tv_nsec = LOCK_TRY_MS * 1000000L};
 
-        if ((errno != EAGAIN && errno != EACCES) || waited_ms >= UTMP_LOCK_MS)
-            return errno == EACCES ? -EAGAIN : -errno;
+        if (errno != EAGAIN && errno != EACCES)
+            return -errno;
+        if (waited_ms >= UTMP_LOCK_MS)
+            break;
         (void)nanosleep(&pause, NULL);
     }
     return fd_take(&fd);
@@ -102,7 +109,7 @@ static off_t record_find(int fd, const char id[4])
 
 static int utmp_put(const struct utmp *record)
 {
-    cleanup_close int fd = locked_open(_PATH_UTMP, O_RDWR);
+    cleanup_close int fd = log_open(_PATH_UTMP, O_RDWR);
     off_t at;
 
     if (fd < 0)
@@ -116,7 +123,7 @@ static int utmp_put(const struct utmp *record)
 /* A record is whole or not there: last(1) reads them by their size. */
 static int wtmp_add(const struct utmp *record)
 {
-    cleanup_close int fd = locked_open(_PATH_WTMP, O_WRONLY);
+    cleanup_close int fd = log_open(_PATH_WTMP, O_WRONLY);
     struct stat st;
     off_t at;
 

@@ -7,7 +7,8 @@
  * N, so that two sessions never share a record. Source: utmp(5).
  *
  * Written by hand, because pututxline(3) waits up to ten seconds for a lock that every reader of
- * the file can hold: here a lock that is not free within UTMP_LOCK_MS is given up.
+ * the file can hold: here a lock that is not free within UTMP_LOCK_MS is done without. Nobody else
+ * has our ids, and a record is appended by one write.
  */
 #ifndef ATELIER_UTMP_H
 #define ATELIER_UTMP_H
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define UTMP_LOCK_MS   50
+#define UTMP_LOCK_MS   20
 #define UTMP_SLOTS_MAX 4096u
 
 struct utmp_entry {
@@ -35,8 +36,7 @@ void utmp_line(uint32_t slot, char ret_line[UTMP_LINE_SIZE]);
  *
  * A host without one of the files gets no record there.
  *
- * Return: 0, -EAGAIN (locked by others), or a negative errno; the other file is written all the
- * same.
+ * Return: 0 or a negative errno; the other file is written all the same.
  */
 int utmp_login(const struct utmp_entry *entry);
 int utmp_logout(const struct utmp_entry *entry);
