@@ -16,5 +16,15 @@ dist_pamconfigs_DATA = %D%/pam-configs/atelier
 atelierdatadir = $(datadir)/atelier
 dist_atelierdata_DATA = %D%/host-sshd.conf
 
+# OpenSSH before 9.8 takes the PAM service of its program's name.
+install-data-hook: data-install-hook
+uninstall-hook: data-uninstall-hook
+.PHONY: data-install-hook data-uninstall-hook
+data-install-hook:
+	$(MKDIR_P) $(DESTDIR)$(programsdir)
+	ln -sfn /usr/sbin/sshd $(DESTDIR)$(programsdir)/atelier-sshd
+data-uninstall-hook:
+	rm -f $(DESTDIR)$(programsdir)/atelier-sshd
+
 # An absolute directory by default, into which distcheck must not install.
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-programs-dir='$(abs_builddir)/$(distdir)/_inst/lib/atelier'
