@@ -203,10 +203,14 @@ def start_aside(program, *args, **more):
 
 
 def start_logger():
-    """/dev/log is bound here, so that it is there when the first daemon speaks."""
+    """/dev/log is bound here, so that it is there when the first daemon speaks.
+
+    A link, as systemd-journald has it.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-        sock.bind("/dev/log")
-        os.chmod("/dev/log", 0o666)
+        sock.bind("/run/lab/dev-log")
+        os.chmod("/run/lab/dev-log", 0o666)
+        os.symlink("/run/lab/dev-log", "/dev/log")
         start_aside("logger", str(sock.fileno()), pass_fds=[sock.fileno()])
 
 

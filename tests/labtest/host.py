@@ -63,7 +63,7 @@ def logins_find_their_files():
         /var/log/wtmp root utmp 664 0
         /var/log/btmp root utmp 660 0
         /run/sshd root root 755
-        /dev/log root root 666
+        /dev/log root root 777
         4.5 lab-test: a\\x09b
         """), "files of logins")
 
