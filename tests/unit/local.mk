@@ -12,6 +12,13 @@ test_fdcheck_SOURCES = %D%/test_fdcheck.c sessiond/monitor/fdcheck.c
 test_fdcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_fdcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
 
+# --- the monitor's eye on logins
+check_PROGRAMS += test_lease
+TESTS += test_lease
+test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c
+test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_lease_LDADD = libpolicy.la libcommon.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
+
 # --- index reader and NSS module
 check_PROGRAMS += test_index_read
 TESTS += test_index_read

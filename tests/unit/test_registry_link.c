@@ -280,6 +280,31 @@ static void revoked_link_is_refused(void **state)
     assert_int_equal(link_revoke(f->reg, "1", NOW_S), -ENOENT);
 }
 
+static void caller_that_is_deleted_leaves_no_open_link(void **state)
+{
+    struct fixture *f = *state;
+    struct user u = user_new(f, "maria@example.org");
+    struct caller c = {.uid = 44, .created_s = NOW_S};
+    uint8_t token[LINK_HASH_SIZE], code[LINK_HASH_SIZE];
+    struct link link = {.uid = u.uid,
+                        .caller_uid = 44,
+                        .purpose = LINK_PURPOSE_ANY,
+                        .created_s = NOW_S,
+                        .expires_s = NOW_S + 3600,
+                        .link_id = "00000000000000aa"};
+
+    memset(token, 0xa1, sizeof(token));
+    memset(code, 0xa2, sizeof(code));
+    assert_int_equal(caller_put(f->reg, &c), 0);
+    assert_int_equal(link_add(f->reg, &link, token, code), 0);
+    assert_int_equal(link_store(f->reg, 1, u.uid, LINK_PURPOSE_SSH), 0);
+    assert_int_equal(caller_del(f->reg, 44), 0);
+    assert_int_equal(link_get(f->reg, "00000000000000aa", &link), 0);
+    assert_true(link.revoked_s > 0);
+    assert_int_equal(link_of(f->reg, 1).revoked_s, 0);
+    accepted(f, "maria", NOW_S);
+}
+
 static void locked_user_gets_in_by_no_link(void **state)
 {
     struct fixture *f = *state;
@@ -566,6 +591,7 @@ int main(void)
         REGISTRY_TEST(clock_set_back_opens_nothing_again),
         REGISTRY_TEST(link_opens_the_doors_of_its_purpose),
         REGISTRY_TEST(revoked_link_is_refused),
+        REGISTRY_TEST(caller_that_is_deleted_leaves_no_open_link),
         REGISTRY_TEST(locked_user_gets_in_by_no_link),
         REGISTRY_TEST(expired_user_gets_in_by_no_link),
         REGISTRY_TEST(deleted_user_gets_in_by_no_link),
