@@ -5,6 +5,7 @@
 import os
 import subprocess
 
+import doors
 import lab
 import pytest
 
@@ -30,6 +31,14 @@ def workshop():
     put_caller(lab.CALLER)
     yield
     lab.api("DELETE", f"/v1/callers/{lab.CALLER}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_leaks(workshop):
+    """Nothing that the whole run has minted or typed can be read in a file of the host."""
+    yield
+    found = doors.leaks()
+    assert not found
 
 
 def put_caller(uid, groups=(lab.ALL_USERS,), verbs=("users", "runs", "net-public")):
