@@ -216,30 +216,3 @@ int join_enter(const struct options *options, const struct session_opened *opene
         *ret_is_scoped = has_landlock;
     return r;
 }
-
-void join_refuse_forks(void)
-{
-    static const int calls[] = {
-        SYS_clone,
-        SYS_clone3,
-#ifdef SYS_fork
-        SYS_fork,
-        SYS_vfork,
-#endif
-    };
-    enum { COUNT = sizeof(calls) / sizeof(calls[0]) };
-    struct sock_filter insns[COUNT + 3];
-    struct sock_fprog prog = {.len = COUNT + 3, .filter = insns};
-
-    insns[0] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    /* A match jumps over the rest and the "allow", to the last instruction. */
-    for (unsigned i = 0; i < COUNT; i++)
-        insns[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i],
-                                                    (uint8_t)(COUNT - i), 0);
-    insns[1 + COUNT] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    insns[2 + COUNT] =
-        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)EAGAIN);
-    (void)step_nnp();
-    (void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0u, &prog);
-}

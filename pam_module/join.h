@@ -47,13 +47,4 @@ int join_enter(const struct options *options, const struct session_opened *opene
                struct open_fds *fds, enum join_step *ret_step, bool *ret_is_joined,
                bool *ret_is_scoped);
 
-/**
- * join_refuse_forks() - After a failure: this process makes no other one any more
- *
- * sshd goes on after a failed open_session: it starts no shell, but forks its part for the
- * participant all the same, outside of every session and unconfined, and serves it terminals. With
- * this it cannot, and gives the connection up. Nothing is left to do if it fails.
- */
-void join_refuse_forks(void);
-
 #endif

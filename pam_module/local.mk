@@ -5,6 +5,7 @@ pam_module_sources = \
 	%D%/account.c \
 	%D%/ask.c %D%/ask.h \
 	%D%/authenticate.c \
+	%D%/cage.c %D%/cage.h \
 	%D%/field.c %D%/field.h \
 	%D%/join.c %D%/join.h \
 	%D%/open.c %D%/open.h \

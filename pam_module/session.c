@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "pam_module/cage.h"
 #include "pam_module/field.h"
 #include "pam_module/join.h"
 #include "pam_module/open.h"
@@ -164,7 +165,7 @@ static int session_open(pam_handle_t *pamh, const struct options *options, const
 static int session_refuse(const struct options *options)
 {
     if (options->is_only)
-        join_refuse_forks();
+        cage_enter();
     return PAM_SESSION_ERR;
 }
 

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -201,7 +202,7 @@ struct wish {
 struct seen {
     int opened, opened_again, closed, closed_again;
     int nnp, seccomp, bounding, ambient, nproc, setns_errno, sockets, others, spared;
-    bool mnt_differs, child_is_inside, env_is_the_id, can_fork;
+    bool mnt_differs, child_is_inside, env_is_the_id, is_caged;
 };
 
 static int converse(int n, const struct pam_message **msg, struct pam_response **ret, void *data)
@@ -280,13 +281,29 @@ static bool child_is_inside(void)
     return pid > 1 && pid < 10;
 }
 
-static bool can_fork(void)
+/* No program, no terminal, no network; but forks, pipes and the log's socket. */
+static bool is_caged(void)
 {
+    char *argv[] = {(char *)(uintptr_t) "/bin/true", NULL};
+    int ptmx = posix_openpt(O_RDWR | O_NOCTTY), inet = socket(AF_INET, SOCK_STREAM, 0);
+    int local = socket(AF_UNIX, SOCK_DGRAM, 0), number = 0, status = 0;
     pid_t pid = fork();
+    bool is;
 
-    if (pid == 0)
-        _exit(0);
-    return pid > 0;
+    if (pid == 0) {
+        (void)execve(argv[0], argv, NULL);
+        _exit(errno == EPERM ? 42 : 1);
+    }
+    (void)waitpid(pid, &status, 0);
+    is = pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 42 && inet < 0 && local >= 0 &&
+         (ptmx < 0 || (ioctl(ptmx, TIOCGPTN, &number) < 0 && errno == EPERM));
+    if (ptmx >= 0)
+        (void)close(ptmx);
+    if (inet >= 0)
+        (void)close(inet);
+    if (local >= 0)
+        (void)close(local);
+    return is;
 }
 
 static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen *seen)
@@ -308,7 +325,7 @@ static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen 
     seen->env_is_the_id = env && env[0] && strcmp(env[0], "ATELIER_SESSION=" ID) == 0 && !env[1];
     descriptors_count(seen);
     seen->child_is_inside = child_is_inside();
-    seen->can_fork = can_fork();
+    seen->is_caged = is_caged();
 }
 
 /* Its number is the connection's, if that was closed; it must survive close_session. */
@@ -411,7 +428,7 @@ static void is_confined(const struct seen *seen)
     assert_int_equal(seen->setns_errno, EPERM); /* the filter's; without it EBADF */
     assert_true(seen->mnt_differs);
     assert_true(seen->child_is_inside);
-    assert_true(seen->can_fork);
+    assert_false(seen->is_caged);
     assert_true(seen->env_is_the_id);
 }
 
@@ -440,8 +457,8 @@ static void login_is_confined_and_says_goodbye(void **state)
     }
 }
 
-/* sshd goes on, and must not fork its part for the participant: it would be outside. */
-static void denied_session_ends_in_a_process_that_cannot_fork(void **state)
+/* sshd goes on, and forks its part for the participant: it can say a sentence, and no more. */
+static void denied_session_ends_in_a_cage(void **state)
 {
     struct seen seen;
     struct told told[8];
@@ -450,7 +467,7 @@ static void denied_session_ends_in_a_process_that_cannot_fork(void **state)
     needs_root();
     assert_int_equal(login(&(struct play){.deny_open = true}, &(struct wish){0}, &seen, told), 1);
     assert_int_equal(seen.opened, PAM_SESSION_ERR);
-    assert_false(seen.can_fork);
+    assert_true(seen.is_caged);
     assert_int_equal(seen.nnp, 1);
     assert_int_equal(seen.seccomp, 2);
     assert_true(seen.bounding > 0);
@@ -498,7 +515,7 @@ static void caller_with_threads_is_refused(void **state)
     assert_int_equal(login(&(struct play){0}, &(struct wish){.has_thread = true}, &seen, told), 2);
     assert_int_equal(seen.opened, PAM_SESSION_ERR);
     assert_false(seen.mnt_differs);
-    assert_false(seen.can_fork);
+    assert_true(seen.is_caged);
     assert_true(seen.bounding > 0);
 }
 
@@ -597,7 +614,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(login_is_confined_and_says_goodbye),
-        cmocka_unit_test(denied_session_ends_in_a_process_that_cannot_fork),
+        cmocka_unit_test(denied_session_ends_in_a_cage),
         cmocka_unit_test(denied_lease_is_the_end),
         cmocka_unit_test(second_session_is_refused_and_the_first_stays),
         cmocka_unit_test(caller_with_threads_is_refused),
