@@ -19,6 +19,16 @@ test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_lease_LDADD = libpolicy.la libcommon.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
+# --- records of sessions. Each includes what it tests, with other paths.
+check_PROGRAMS += test_session_store test_utmp
+TESTS += test_session_store test_utmp
+test_session_store_SOURCES = %D%/test_session_store.c
+test_session_store_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_session_store_LDADD = libcommon.la $(CMOCKA_LIBS)
+test_utmp_SOURCES = %D%/test_utmp.c
+test_utmp_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_utmp_LDADD = libcommon.la $(CMOCKA_LIBS)
+
 # --- index reader and NSS module
 check_PROGRAMS += test_index_read
 TESTS += test_index_read
