@@ -10,6 +10,8 @@ import os
 import select
 import signal
 import socket
+import sqlite3
+import struct
 import subprocess
 import threading
 import time
@@ -505,3 +507,144 @@ def remember(minted):
     """Note both secrets of a link; returns @minted, the answer that has them."""
     SECRETS.update((minted["code"], minted["code"].replace("-", ""), minted["link"].split("#")[1]))
     return minted
+
+
+# ---- what logins are made of, and what they must not leave
+
+SESSION_INIT = "atelier-login"  # what PID 1 of a session calls itself
+SESSION_RECORDS = "/run/atelier/sessions"
+UTMP, WTMP = "/run/utmp", "/var/log/wtmp"
+# utmp(5) on this architecture: type, pid, line, id, user, host, exit, session, time, address
+UTMP_RECORD = struct.Struct("=h2xi32s4s32s256s2hiii16s20x")
+USER_PROCESS, DEAD_PROCESS = 7, 8
+
+
+def mint(user, **more):
+    """A fresh login link of a user by the API: id, link, code and all."""
+    answer = api("POST", "/v1/links", {"user": user, **more})
+    assert answer.status == 201, answer
+    return remember(answer.body)
+
+
+def link_state(link_id):
+    return next(each["state"] for each in api("GET", "/v1/links").body["links"]
+                if each["id"] == link_id)
+
+
+def key_options(key):
+    """For a client that has this key and no code."""
+    return ("PreferredAuthentications=publickey", f"IdentityFile={key}", "IdentitiesOnly=yes")
+
+
+def utmp_of(path=UTMP):
+    """The records of a file: (type, pid, line, id, user, host), texts without NULs."""
+    with open(path, "rb") as file:
+        data = file.read()
+    assert len(data) % UTMP_RECORD.size == 0, f"{path} is torn"
+    return [(kind, pid, *(text.rstrip(b"\0").decode() for text in texts))
+            for kind, pid, *texts in (fields[:6] for fields in UTMP_RECORD.iter_unpack(data))]
+
+
+def logged_in():
+    """Lines of our logins that live, as utmp has them."""
+    return [line for kind, _, line, *_ in utmp_of()
+            if kind == USER_PROCESS and line.startswith("atelier/")]
+
+
+def inits():
+    return [process for process in processes() if process.comm == SESSION_INIT]
+
+
+def strays():
+    """Participants' processes among the host's own: there is no moment at which one may be."""
+    host = os.readlink("/proc/self/ns/pid")
+    return [process for process in processes()
+            if ID_MIN <= process.uid <= ID_ALLOC_MAX and process.pid_ns == host]
+
+
+def remains():
+    """Whatever is left of sessions and runs, wherever it could be; nothing once all are over."""
+    return [*run_processes(), *inits(), *os.listdir(SESSION_RECORDS), *logged_in()]
+
+
+def audit_of(session_id):
+    """The row of a session as (end, started_us, ended_us). The api is restarted for it."""
+    service("stop", "sessiond-api")
+    with contextlib.closing(sqlite3.connect(f"{STATE}/registry/registry.db")) as db:
+        rows = db.execute("SELECT end, started_us, ended_us FROM sessions WHERE session_id = ?",
+                          (session_id,)).fetchall()
+    bring_up()
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+class Login:
+    """A login of @user by code, whose shell answers line by line, and the processes it is made of.
+
+    Needs no api once it is there. A context manager: whatever happened, the client is ended.
+    """
+
+    def __init__(self, user, code=None, **more):
+        self.user = user
+        self.client = ssh_popen(user, mint(user)["code"] if code is None else code,
+                                "echo up $ATELIER_SESSION; exec /bin/sh", **more)
+        line = self.read_line()
+        if not line.startswith("up "):
+            self.end()
+            raise AssertionError(f"no login: {line!r} {self.said}")
+        self.id = line.split()[1]
+        # The first word of the shell may be faster than the one to the api.
+        self.view = eventually(lambda: next((each for each in sessions(user)
+                                             if each["id"] == self.id), None))
+        self.uid, self.line = self.view["uid"], self.view["line"]
+        self.monitor, self.init = self.view["pid"], self.view["init_pid"]
+        self.child = self.below(self.monitor)  # sshd's part that belongs to the participant
+        self.shell = self.below(self.child)
+
+    def below(self, parent):
+        return eventually(lambda: next((process.pid for process in procs_of_uid(self.uid)
+                                        if process.ppid == parent), None))
+
+    def read_line(self, within=30):
+        """A line of the client; "" if it has ended, or had to be because it said nothing."""
+        timer = threading.Timer(within, self.client.kill)
+        timer.start()
+        try:
+            return self.client.stdout.readline()
+        finally:
+            timer.cancel()
+
+    def says(self, line):
+        """What the shell prints for one line of input."""
+        self.client.stdin.write(f"{line}\necho .\n")
+        self.client.stdin.flush()
+        said = []
+        while (got := self.read_line()) != ".\n":
+            assert got, f"the login of {self.user} is gone: {said}"
+            said.append(got)
+        return "".join(said)
+
+    def answers(self):
+        return self.says("id -u") == f"{self.uid}\n"
+
+    def processes(self):
+        """All there is on the host of this session, its init included."""
+        mine = process_or_none(self.init)
+        return [process for process in processes() if mine and process.pid_ns == mine.pid_ns]
+
+    def is_over(self):
+        """Nothing is left of it: no process, no record, no line of who(1)."""
+        return (process_or_none(self.init) is None and process_or_none(self.child) is None and
+                process_or_none(self.shell) is None and self.line not in logged_in() and
+                self.id not in os.listdir(SESSION_RECORDS))
+
+    def end(self):
+        self.client.kill()
+        if self.client.stdin.closed:
+            self.client.stdin = None
+        self.said = self.client.communicate()
+
+    __enter__ = lambda self: self  # noqa: E731
+
+    def __exit__(self, *_):
+        self.end()
