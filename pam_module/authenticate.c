@@ -20,6 +20,7 @@
 #include "pam_module/ask.h"
 #include "pam_module/options.h"
 #include "pam_module/prompt.h"
+#include "pam_module/session.h"
 #include "pam_module/who.h"
 
 #include "common/banned.h"
@@ -65,15 +66,18 @@ int pam_sm_authenticate(pam_handle_t *pamh, int flags, int argc, const char **ar
     return verdict_answer(pamh, flags, verdict);
 }
 
-/* Called up to three times for one login, once of them inside the session. There is nothing to do.
+/*
+ * Called up to three times for one login, once of them in the process that becomes the user. There
+ * are no credentials, but a login without a session must not stay.
  */
 int pam_sm_setcred(pam_handle_t *pamh, int flags, int argc, const char **argv)
 {
     struct options options;
     struct who who;
 
-    (void)flags;
     options_read(pamh, argc, argv, &options);
+    if ((flags & (int)PAM_DELETE_CRED) == 0)
+        session_limit_refused(pamh);
     if (options.is_only)
         return PAM_SUCCESS;
     who_get(pamh, &who);

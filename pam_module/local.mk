@@ -11,7 +11,7 @@ pam_module_sources = \
 	%D%/open.c %D%/open.h \
 	%D%/options.c %D%/options.h \
 	%D%/prompt.c %D%/prompt.h \
-	%D%/session.c \
+	%D%/session.c %D%/session.h \
 	%D%/talk.c %D%/talk.h \
 	%D%/who.c %D%/who.h \
 	common/fd.c \

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include "pam_module/cage.h"
 #include "pam_module/field.h"
@@ -31,6 +32,7 @@
 #include "pam_module/open.h"
 #include "pam_module/options.h"
 #include "pam_module/prompt.h"
+#include "pam_module/session.h"
 #include "pam_module/who.h"
 
 #include "common/banned.h"
@@ -39,6 +41,8 @@
 #define VARIABLE   "ATELIER_SESSION="
 #define STEP_OPEN  "open"
 #define STEP_STORE "store"
+/* Time for the one sentence that is left to say. */
+#define REFUSED_S 5
 
 struct kept {
     struct talk talk; /* closed: no session, or not any more */
@@ -200,6 +204,14 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
     pam_syslog(pamh, LOG_ERR, "cannot open the session uid=%u step=%s: %m", who.uid, step);
     prompt_tell(pamh, flags, SAY_NO_SESSION);
     return session_refuse(&options);
+}
+
+void session_limit_refused(const pam_handle_t *pamh)
+{
+    const struct kept *kept = kept_get(pamh);
+
+    if (kept && !kept_is_open(kept))
+        (void)alarm(REFUSED_S);
 }
 
 /*

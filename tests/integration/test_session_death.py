@@ -18,6 +18,7 @@ SAYS_UNAVAILABLE = "atelier: logins are not possible right now; try again in a m
 SAYS_NO_SESSION = "atelier: the session could not be started; try again in a minute."
 SAYS_BUSY = "atelier: you have as many sessions as one may have."
 SESSIONS_PER_USER = 16
+REFUSED_S = 5  # sshd lives on for so long without a session, to say that there is none
 # Three ways to outlive a shell that has no session.
 JOBS = ("nohup sleep 71 >/dev/null 2>&1 & "
         "setsid sleep 72 >/dev/null 2>&1 </dev/null & "
@@ -481,6 +482,40 @@ def test_a_login_that_dies_in_open_session_leaves_nothing(alice):
         os.kill(lab.service_pid("sessiond"), signal.SIGCONT)
         lab.eventually(lab.is_well)
         assert not lab.inits() and not lab.sessions() and not lab.procs_of_uid(alice)
+
+
+@contextlib.contextmanager
+def idle_client(user):
+    """A client that wants no shell, only a forwarding to where a participant may go."""
+    client = lab.ssh_popen(user, lab.mint(user)["code"],
+                           flags=("-N", "-L", "127.0.0.1:9001:198.51.100.2:7777"))
+    try:
+        yield client
+    finally:
+        client.kill()
+        client.communicate()
+
+
+def test_a_login_without_a_session_does_not_stay(alice):
+    """sshd goes on without one, as the user and in the host's namespaces; it opens nothing for it."""
+    with idle_client("alice") as client:
+        # Positive control: in a session such a client stays, and gets through.
+        lab.eventually(lambda: lab.sessions("alice"), 20)
+        time.sleep(REFUSED_S + 3)
+        assert client.poll() is None and lab.procs_of_uid(alice)
+        probed = lab.command("lab-probe", "tcp", "127.0.0.1", "10", "9001")
+        assert probed.stdout == "world 198.51.100.2\n"
+    lab.eventually(lambda: not lab.procs_of_uid(alice))
+    lab.rules_flush("iptables")
+    try:
+        time.sleep(1.1)
+        with idle_client("alice") as client:
+            lab.eventually(lab.strays, 20)
+            assert not lab.inits()
+            lab.eventually(lambda: not lab.strays(), REFUSED_S + 3)
+            assert client.wait(20) == 255
+    finally:
+        lab.rules_restore()
 
 
 # ---- the length of a session
