@@ -15,6 +15,7 @@ libregistry_la_SOURCES = \
 	%D%/registry_internal.h \
 	%D%/reserved.def \
 	%D%/run.c \
+	%D%/sabotage.h \
 	%D%/schema.c %D%/schema.h \
 	%D%/session.c \
 	%D%/statement.c %D%/statement.h \

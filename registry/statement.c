@@ -7,6 +7,7 @@
 
 #include "common/ids.h"
 #include "registry/registry_internal.h"
+#include "registry/sabotage.h"
 
 #include "common/banned.h"
 
@@ -21,8 +22,8 @@ struct stmt stmt_get(struct registry *reg, enum stmt_id id)
     struct stmt st = {.reg = reg, .rc = SQLITE_OK};
 
     if (!reg->stmts[id])
-        st.rc = sqlite3_prepare_v3(reg->db, stmt_sql[id], -1, SQLITE_PREPARE_PERSISTENT,
-                                   &reg->stmts[id], NULL);
+        st.rc = sqlite3_prepare_v3(reg->db, SABOTAGED_SQL(id, stmt_sql[id]), -1,
+                                   SQLITE_PREPARE_PERSISTENT, &reg->stmts[id], NULL);
     st.s = reg->stmts[id];
     return st;
 }

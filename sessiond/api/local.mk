@@ -49,4 +49,14 @@ sessiond_api_CFLAGS = $(pie_cflags) $(MHD_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLA
 sessiond_api_LDFLAGS = $(pie_ldflags)
 sessiond_api_LDADD = libapi.la libmagic_link.la libsessiond_shared.la $(MHD_LIBS)
 
+# Never installed: conditions of statements can be taken out one at a time (tests/sabotage). The
+# objects are the shipped ones but for these, which come before those of the libraries.
+check_PROGRAMS += sessiond/api/sessiond-api-sabotage
+sessiond_api_sessiond_api_sabotage_SOURCES = common/sabotage.c registry/sabotage.c \
+	registry/statement.c
+sessiond_api_sessiond_api_sabotage_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SABOTAGE
+sessiond_api_sessiond_api_sabotage_CFLAGS = $(pie_cflags) $(SQLITE_CFLAGS)
+sessiond_api_sessiond_api_sabotage_LDFLAGS = $(pie_ldflags)
+sessiond_api_sessiond_api_sabotage_LDADD = $(sessiond_api_OBJECTS) $(sessiond_api_LDADD)
+
 EXTRA_DIST += %D%/openapi.yaml

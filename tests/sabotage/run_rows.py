@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: ISC
+# run_rows.py - the protections of a run.
+#
+# Each of them twice: alone, and then the receipt is not what was planned and the run is refused; or
+# together with the check of the receipt, and then the program runs and the receipt shows what is
+# missing. Rules are taken away by an act from outside.
+import lab
+from row import Row
+
+
+def shows(is_so):
+    def seen():
+        run = lab.run(["/bin/true"])
+        return "" if is_so(run) else f"a run shows {run.events}"
+    return seen
+
+
+def refused(*steps):
+    return shows(lambda run: run.status == "setup_failed" and run.end["step"] in steps)
+
+
+def goes_through(what=bool):
+    """The run is all right to look at, but for its receipt."""
+    return shows(lambda run: run.status == "ok" and what(run.receipt))
+
+
+RUNS = ("test_runs.py::test_the_events_in_order",)
+LOGINS = ("test_sabotage_targets.py::test_a_login_works",)
+# Where the probe is not confined either, the canary speaks first.
+STEPS = ("verify", "canary")
+FILTER = ("test_confinement.py::test_the_filter_is_loaded",
+          "test_confinement.py::test_a_dangerous_call_is_refused[unix-stream]",
+          "test_confinement.py::test_a_dangerous_call_is_refused[ptrace]",
+          "test_confinement.py::test_a_dangerous_call_is_refused[keyctl]")
+IDS = ("test_confinement.py::test_ids_and_groups_are_those_of_the_user",
+       "test_confinement.py::test_there_is_no_capability")
+PIDS = ("test_confinement.py::test_only_own_processes_are_seen",
+        "test_confinement.py::test_namespaces_are_those_of_the_receipt[none]",
+        "test_runs.py::test_daemons_of_a_run_end_with_it")
+NNP = ("test_confinement.py::test_no_new_privileges_is_set",)
+V4 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
+           for address in ("127.0.0.1", "10.9.0.2", "169.254.169.254")
+           for protocol in ("tcp", "udp"))
+V6 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
+           for address in ("::1", "fd00:9::2") for protocol in ("tcp", "udp"))
+CANARY4 = ("test_canary.py::test_flushed_output[iptables]",)
+CANARY6 = ("test_canary.py::test_flushed_output[ip6tables]",)
+
+ROWS = (
+    Row("filter, receipt checked", {"sessiond": "seccomp"}, refused(*STEPS), RUNS),
+    Row("filter", {"sessiond": "seccomp,verify"},
+        goes_through(lambda receipt: receipt["seccomp"] == 0), FILTER),
+    Row("ids, receipt checked", {"sessiond": "setuid"}, refused(*STEPS), RUNS),
+    Row("ids, receipt checked, no canary", {"sessiond": "setuid,canary"}, refused("verify"), RUNS),
+    Row("ids", {"sessiond": "setuid,canary,verify"},
+        goes_through(lambda receipt: receipt["uid"] == [0] * 4), IDS),
+    Row("pid namespace, receipt checked", {"sessiond": "pidns"}, refused(*STEPS), RUNS),
+    Row("pid namespace", {"sessiond": "pidns,verify"},
+        goes_through(lambda receipt: not receipt["namespaces"]["pid"]["own"]), PIDS),
+    # The kernel itself asks for it: without it no filter can be loaded.
+    Row("no_new_privs, filter loaded", {"sessiond": "nnp"}, refused("filter", "canary"), RUNS),
+    Row("no_new_privs, receipt checked", {"sessiond": "nnp,seccomp"}, refused(*STEPS), RUNS),
+    Row("no_new_privs", {"sessiond": "nnp,seccomp,verify"},
+        goes_through(lambda receipt: receipt["no_new_privs"] == 0), NNP),
+    Row("IPv4 rules, canary there", {"rule": "iptables 1"}, refused("canary"),
+        RUNS + LOGINS),
+    Row("IPv6 rules, canary there", {"rule": "ip6tables 1"}, refused("canary"),
+        RUNS + LOGINS),
+    Row("IPv4 rules", {"sessiond": "canary", "rule": "iptables 1"}, goes_through(), V4),
+    Row("IPv6 rules", {"sessiond": "canary", "rule": "ip6tables 1"}, goes_through(), V6),
+    Row("canary, for IPv4", {"sessiond": "canary"}, goes_through(), CANARY4),
+    Row("canary, for IPv6", {"sessiond": "canary"}, goes_through(), CANARY6),
+)
