@@ -5,9 +5,11 @@ import contextlib
 import functools
 import grp
 import http.client
+import itertools
 import json
 import os
 import select
+import shlex
 import signal
 import socket
 import sqlite3
@@ -648,3 +650,120 @@ class Login:
 
     def __exit__(self, *_):
         self.end()
+
+
+# ---- one login for several commands, and logins of people whom no other test knows
+
+END_WITH_STDIN = ("import os, sys, threading\n"
+                  "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()\n")
+
+
+class Session:
+    """A login that is held open by ssh itself; each command is one more channel of it.
+
+    A context: the login ends with it.
+    """
+
+    count = itertools.count()
+
+    def __init__(self, user, options=(), flags=(), port=SSH_PORT, host="127.0.0.1"):
+        self.target, self.init_pid = ("-p", str(port), f"{user}@{host}"), None
+        self.path = f"/run/lab/mux.{os.getpid()}.{next(self.count)}"
+        self.master = ssh_popen(user, code_of(user), options=options, port=port, host=host,
+                                flags=("-M", "-N", "-S", self.path, *flags))
+        try:
+            eventually(self.is_up, 60)
+            self.id = self.says("printenv ATELIER_SESSION").strip()
+            self.init_pid = self.facts()["init_pid"]
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def is_up(self):
+        assert self.master.poll() is None, self.master.stderr.read()
+        return os.path.exists(self.path)
+
+    def argv(self, *command, flags=()):
+        return ["ssh", "-F", "/dev/null", "-S", self.path, "-o", "BatchMode=yes", "-o",
+                "LogLevel=ERROR", *flags, *self.target, *command]
+
+    def ssh(self, *command, flags=(), input=None, timeout=60, text=True):
+        source = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
+        return subprocess.run(self.argv(*command, flags=flags), capture_output=True, text=text,
+                              timeout=timeout, check=False, **source)
+
+    def says(self, script):
+        """What a shell command prints that has to succeed."""
+        result = self.ssh(script)
+        assert result.returncode == 0, (script, result)
+        return result.stdout
+
+    def python(self, code, *args, **more):
+        return self.ssh(shlex.join([PYTHON, "-I", "-c", code, *args]), **more)
+
+    def json(self, code, *args):
+        """What Python code prints that has to succeed."""
+        result = self.python(code, *args, timeout=120)
+        assert result.returncode == 0, result
+        return json.loads(result.stdout)
+
+    def popen(self, *command, flags=()):
+        """A channel that lives, with three pipes. Whoever gets it ends it."""
+        return subprocess.Popen(self.argv(*command, flags=flags), stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @contextlib.contextmanager
+    def server(self, code, *args):
+        """Python code that lives in the session, has said "up", and ends with the context."""
+        child = self.popen(shlex.join([PYTHON, "-I", "-u", "-c", END_WITH_STDIN + code, *args]))
+        try:
+            line = child.stdout.readline()
+            assert line == "up\n", (line, child.stderr.read())
+            yield child
+        finally:
+            try:
+                child.communicate(timeout=30)  # closes its stdin, and it is gone when this returns
+            finally:
+                child.kill()
+
+    def facts(self):
+        """What the API says of this session."""
+        answer = api("GET", f"/v1/sessions/{self.id}")
+        assert answer.status == 200, answer
+        return answer.body
+
+    def close(self):
+        self.master.kill()  # SIGTERM may come just before it waits, and then it goes on waiting
+        self.master.communicate()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
+        if self.init_pid:  # the next test finds no process of this one
+            eventually(self.is_over, 30)
+
+    def is_over(self):
+        init = process_or_none(self.init_pid)
+        return not init or init.state == "Z"
+
+
+def newcomer():
+    """A user of this test alone: by name, with all tries of a minute. Returns the name."""
+    name = f"n{os.getpid()}-{next(Session.count)}"
+    answer = user_add(email=f"{name}@example.org", name=name)
+    assert answer.status == 201, answer
+    return name
+
+
+@contextlib.contextmanager
+def sshd_with(*options):
+    """atelier-sshd with other options ("Name=value"); afterwards it is as it was."""
+    service("restart", "atelier-sshd", "--", *(word for each in options for word in ("-o", each)))
+    try:
+        yield
+    finally:
+        service("restart", "atelier-sshd")
