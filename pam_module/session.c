@@ -189,7 +189,8 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
     kept = kept_make(pamh);
     if (kept && (kept->is_spent || kept_is_open(kept))) {
         pam_syslog(pamh, LOG_ERR, "open_session a second time uid=%u", who.uid);
-        return session_refuse(&options);
+        /* The first one may live: its process is confined already. */
+        return kept_is_open(kept) ? PAM_SESSION_ERR : session_refuse(&options);
     }
     if (kept)
         opened = malloc(sizeof(*opened));

@@ -71,14 +71,14 @@ def pam_answer(verdict, question=PAM_AUTHENTICATE, version=PAM_VERSION):
     return PAM_ANSWER.pack(version, question, PAM_ANSWER.size, verdict)
 
 
-def pam_ask(name, secret="", question=PAM_AUTHENTICATE, timeout=10):
+def pam_ask(name, secret="", question=PAM_AUTHENTICATE, timeout=10, rhost="192.0.2.1"):
     """The verdict on one question; None if there was no answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
         sock.settimeout(timeout)
         try:
             sock.connect(PAM_SOCK)
             sock.send(PAM_ASK.pack(PAM_VERSION, question, PAM_ASK.size, 0, name.encode(), b"lab",
-                                   b"192.0.2.1", secret.encode()))
+                                   rhost.encode(), secret.encode()))
             answer = sock.recv(4096)
         except OSError:
             return None

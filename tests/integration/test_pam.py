@@ -253,8 +253,11 @@ def test_a_host_with_threads_is_left_as_it_was(user):
                  "open")
     facts = [line for line in lines if line.startswith("facts ")]
     assert len(facts) == 2
-    assert facts[0].startswith("facts NoNewPrivs 0 Seccomp 0 pid ")
-    assert facts[1] == facts[0]
+    # Nothing was entered; but a host that got no session is caged.
+    before, after = (line.split(" pid ") for line in facts)
+    assert before[0] == "facts NoNewPrivs 0 Seccomp 0"
+    assert after[0] == "facts NoNewPrivs 1 Seccomp 2"
+    assert after[1] == before[1]
     assert lines[-1] == "open PAM_SESSION_ERR"
 
 
