@@ -733,10 +733,12 @@ class Session:
                 child.kill()
 
     def facts(self):
-        """What the API says of this session."""
-        answer = api("GET", f"/v1/sessions/{self.id}")
-        assert answer.status == 200, answer
-        return answer.body
+        """What the API says of this session; its first word may come later than the shell's."""
+        def known():
+            answer = api("GET", f"/v1/sessions/{self.id}")
+            return answer.status == 200 and answer.body
+
+        return eventually(known)
 
     def close(self):
         self.master.kill()  # SIGTERM may come just before it waits, and then it goes on waiting
