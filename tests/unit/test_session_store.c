@@ -388,6 +388,7 @@ static pid_t child_start(void)
 
     assert_true(pid >= 0);
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever the test does */
         for (;;)
             (void)pause();
     }
