@@ -95,16 +95,14 @@ int magic_link_mint(struct magic_link *ml, struct registry *reg, uint32_t uid,
                     enum link_purpose purpose, int64_t valid_s, uint32_t caller_uid, int64_t now_s,
                     struct minted *ret_minted)
 {
-    struct minted minted = {.link = {.uid = uid,
-                                     .purpose = purpose,
-                                     .caller_uid = caller_uid,
-                                     .created_s = now_s,
-                                     .expires_s = now_s + valid_s}};
+    struct minted minted = {
+        .link = {.uid = uid, .purpose = purpose, .caller_uid = caller_uid, .created_s = now_s}};
     struct user user;
     int r;
 
     if (valid_s < 1 || valid_s > LINK_VALID_S_MAX)
         return -ERANGE;
+    minted.link.expires_s = now_s + valid_s;
     r = user_by_uid(reg, uid, &user);
     if (r < 0)
         return r;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -326,14 +327,28 @@ static void credentials_and_password_do_nothing(void **state)
     }
 }
 
-static void session_of_others_is_none(void **state)
+/* In a process of its own: it is in the cage afterwards. */
+static int refused_code(void)
 {
     pam_handle_t *pamh = service_start("only", "root", &conv);
+    int r = pam_open_session(pamh, 0);
+
+    return pam_end(pamh, 0) == PAM_SUCCESS ? r : -1;
+}
+
+static void session_of_others_is_none(void **state)
+{
+    pam_handle_t *pamh;
+    int status = 0;
+    pid_t pid;
 
     (void)state;
     talk_reset(MOOD_ANSWER, "");
-    assert_int_equal(pam_open_session(pamh, 0), PAM_SESSION_ERR);
-    assert_int_equal(pam_end(pamh, 0), PAM_SUCCESS);
+    pid = fork();
+    if (pid == 0)
+        _exit(refused_code());
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), PAM_SESSION_ERR);
     pamh = service_start("shared", "root", &conv);
     assert_int_equal(pam_open_session(pamh, 0), PAM_SUCCESS);
     assert_int_equal(pam_close_session(pamh, 0), PAM_SUCCESS);
