@@ -51,7 +51,8 @@ sessiond_api_LDADD = libapi.la libmagic_link.la libsessiond_shared.la $(MHD_LIBS
 
 # Never installed: conditions of statements can be taken out one at a time (tests/sabotage). The
 # objects are the shipped ones but for these, which come before those of the libraries.
-check_PROGRAMS += sessiond/api/sessiond-api-sabotage
+EXTRA_PROGRAMS += sessiond/api/sessiond-api-sabotage
+CLEANFILES += sessiond/api/sessiond-api-sabotage$(EXEEXT)
 sessiond_api_sessiond_api_sabotage_SOURCES = common/sabotage.c registry/sabotage.c \
 	registry/statement.c
 sessiond_api_sessiond_api_sabotage_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SABOTAGE

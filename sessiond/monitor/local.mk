@@ -44,7 +44,8 @@ sessiond_monitor_sessiond_LDADD = libpolicy.la libsessiond_shared.la libcommon.l
 	$(SECCOMP_LIBS) $(CAP_LIBS) $(EVENT_LIBS)
 
 # Never installed: protections can be taken away one at a time (tests/sabotage).
-check_PROGRAMS += sessiond/monitor/sessiond-sabotage
+EXTRA_PROGRAMS += sessiond/monitor/sessiond-sabotage
+CLEANFILES += sessiond/monitor/sessiond-sabotage$(EXEEXT)
 sessiond_monitor_sessiond_sabotage_SOURCES = $(monitor_sources) common/sabotage.c
 sessiond_monitor_sessiond_sabotage_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SABOTAGE
 sessiond_monitor_sessiond_sabotage_CFLAGS = $(sessiond_monitor_sessiond_CFLAGS)
