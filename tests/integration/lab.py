@@ -500,6 +500,11 @@ def sessions(user=None):
     return [each for each in answer.body["sessions"] if user in (None, each["user"])]
 
 
+def session_of(user):
+    """The first session of a user, once the api knows it: a shell may answer before it does."""
+    return eventually(lambda: sessions(user), 30)[0]
+
+
 # ---- secrets: minted here, and never to be read anywhere again (doors.leaks looks for them)
 
 SECRETS = set()

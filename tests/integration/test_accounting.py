@@ -93,7 +93,7 @@ def test_the_address_is_where_they_come_from():
 def test_a_session_with_a_terminal_has_one_record_and_no_terminal_of_the_host():
     shell = lab.ssh_shell("alice", lab.mint("alice")["code"])
     try:
-        line = lab.sessions("alice")[0]["line"]
+        line = lab.session_of("alice")["line"]
         assert who() == [("alice", line, "127.0.0.1")]
         assert lab.shell_says(shell, "tty").startswith("/dev/pts/")
         assert not os.path.exists(f"/dev/{line}")

@@ -291,7 +291,7 @@ def test_a_host_that_ends_without_close_leaves_nothing(user):
     with subprocess.Popen([HOST, "lab-only", user, code_word(user), "auth", "open", "wait"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         until_waiting(process)
-        init = lab.sessions(user)[0]["init_pid"]
+        init = lab.session_of(user)["init_pid"]
         assert lab.process_or_none(init)
         process.kill()
     lab.eventually(lambda: nothing_is_left(user) and not lab.process_or_none(init))
@@ -303,7 +303,7 @@ def test_the_init_dies_under_a_host(user):
                            f"shell={FACTS}", "close"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         until_waiting(process)
-        lab.die_alone(lab.sessions(user)[0]["init_pid"])
+        lab.die_alone(lab.session_of(user)["init_pid"])
         lab.eventually(lambda: not lab.sessions(user))
         out, _ = process.communicate("x", timeout=60)
     assert out.splitlines() == ["shell: Cannot allocate memory", "close PAM_SUCCESS"]
@@ -438,7 +438,7 @@ def test_the_init_dies_while_a_login_is_on_its_way(user):
     """Between our module and the first process of the user: there is no shell then."""
     with doors.sshd("lab-late", 2427):
         client = lab.ssh_popen(user, doors.mint(user)["code"], FACTS, port=2427)
-        init = lab.eventually(lambda: lab.sessions(user), 30)[0]["init_pid"]
+        init = lab.session_of(user)["init_pid"]
         lab.die_alone(init)
         out, _ = client.communicate(timeout=60)
         assert client.returncode != 0
@@ -450,7 +450,7 @@ def test_the_init_dies_while_a_login_is_on_its_way(user):
 
 def test_the_init_dies_in_a_session_and_the_next_one_is_a_new_one(user):
     with lab.login(user) as client:
-        first = lab.sessions(user)[0]
+        first = lab.session_of(user)
         lab.die_alone(first["init_pid"])
         assert client.wait(30) != 0
     result = lab.ssh(user, doors.mint(user)["code"], FACTS)

@@ -163,6 +163,7 @@ def test_a_message_of_the_day_does_not_get_into_the_data(inside, source, tmp_pat
 # ---- one connection, several channels
 
 def test_channels_of_a_connection_share_a_session(inside):
+    assert inside.facts()["user"] == "alice"  # the api knows it
     before = {each["id"] for each in lab.sessions("alice")}
     assert inside.id in before
     ids = {inside.says("printenv ATELIER_SESSION").strip() for _ in range(3)}
