@@ -26,18 +26,6 @@ def token_of(minted):
     return minted["link"].split("#")[1]
 
 
-def mint(user, **more):
-    """A new link by the administrator's API: id, user, uid, link, code, expires_at, purpose."""
-    answer = lab.api("POST", "/v1/links", {"user": user, **more})
-    assert answer.status == 201, answer
-    return lab.remember(answer.body)
-
-
-def link_state(link_id):
-    links = lab.api("GET", "/v1/links").body["links"]
-    return next((link["state"] for link in links if link["id"] == link_id), None)
-
-
 def files_below(path):
     if not os.path.isdir(path):
         return [path] if os.path.isfile(path) else []

@@ -534,8 +534,8 @@ def mint(user, **more):
 
 
 def link_state(link_id):
-    return next(each["state"] for each in api("GET", "/v1/links").body["links"]
-                if each["id"] == link_id)
+    links = api("GET", "/v1/links").body["links"]
+    return next((link["state"] for link in links if link["id"] == link_id), None)
 
 
 def key_options(key):

@@ -57,7 +57,7 @@ def put_key(home, uid):
 @pytest.fixture(scope="module")
 def alices_key():
     """alice herself puts a key into her home, in a session."""
-    result = lab.ssh("alice", doors.mint("alice")["code"],
+    result = lab.ssh("alice", lab.mint("alice")["code"],
                      "umask 077; mkdir -p ~/.ssh && cat > ~/.ssh/authorized_keys",
                      input=doors.public_key())
     assert result.returncode == 0, result.stderr
@@ -153,11 +153,11 @@ def test_no_password_and_no_code_opens_the_hosts_sshd(host_sshd, local_user):
     password = ("PreferredAuthentications=password",)
     result = lab.ssh("bob", PASSWORD, "id", "-u", port=HOST_PORT, options=password)
     assert (result.returncode, result.stdout) == (0, f"{local_user}\n"), result.stderr
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     for text in (minted["code"], minted["link"], "*", "", PASSWORD):
         result = lab.ssh("alice", text, "id", "-u", port=HOST_PORT, options=password)
         assert (result.returncode, result.stdout) == (255, "")
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert lab.ssh("alice", minted["code"], "true").returncode == 0
 
 
@@ -191,7 +191,7 @@ def test_runuser_ends_at_the_shell(local_user, argv):
 
 def test_su_of_a_local_user_does_not_become_a_participant(local_user):
     """With her code as the password, too: su is no door of ours."""
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     bob = ["setpriv", "--reuid=bob", "--regid=bob", "--init-groups"]
     result = lab.command(*bob, "su", "bob", "-c", "echo in", input=f"{PASSWORD}\n", check=False)
     assert result.stdout == "in\n", result.stderr
@@ -199,7 +199,7 @@ def test_su_of_a_local_user_does_not_become_a_participant(local_user):
         result = lab.command(*bob, "su", "alice", "-s", "/bin/sh", "-c", "echo in",
                              input=f"{text}\n", check=False)
         assert (result.returncode, result.stdout) == (1, "")
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
 
 
 @pytest.mark.skipif(not shutil.which("sudo"), reason="sudo is not installed")
@@ -386,7 +386,7 @@ def test_homes_cannot_be_reached_from_the_host(alice_home):
     for path in (lab.HOMES, alice_home, f"{alice_home}/.ssh", f"{alice_home}/.ssh/authorized_keys"):
         assert as_alice(["/bin/ls", path]).returncode != 0
         assert as_alice(["/usr/bin/stat", f"{path}/."]).returncode != 0
-    assert lab.ssh("alice", doors.mint("alice")["code"], "ls -a ~").returncode == 0
+    assert lab.ssh("alice", lab.mint("alice")["code"], "ls -a ~").returncode == 0
 
 
 def test_the_shell_is_no_login_shell_of_the_host():
@@ -413,7 +413,7 @@ INSIDE = {
 def test_jobs_and_other_ids_are_out_of_reach_in_a_session(local_user):
     script = "; ".join(f"({words}) >/dev/null 2>&1; echo {name} $?"
                        for name, words in INSIDE.items())
-    result = lab.ssh("alice", doors.mint("alice")["code"], f"{script}; echo true $(true; echo $?)")
+    result = lab.ssh("alice", lab.mint("alice")["code"], f"{script}; echo true $(true; echo $?)")
     codes = dict(line.split() for line in result.stdout.splitlines())
     assert codes.pop("true") == "0"
     assert set(codes) == set(INSIDE)

@@ -57,7 +57,7 @@ def opens(user, secret):
 
 def test_a_link_has_two_forms_and_no_query(user):
     before = int(time.time())
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     assert set(minted) == KEYS
     assert (minted["user"], minted["uid"]) == (user, lab.uid_of(user))
     assert minted["purpose"] == "any"
@@ -74,7 +74,7 @@ def test_the_answer_is_not_to_be_kept_by_anybody(user):
 
 
 def test_secrets_do_not_repeat(user):
-    minted = [doors.mint(user) for _ in range(20)]
+    minted = [lab.mint(user) for _ in range(20)]
     for key in ("id", "code", "link"):
         assert len({each[key] for each in minted}) == 20
 
@@ -133,7 +133,7 @@ def test_only_a_caller_with_the_verb_mints(user, caller):
     answer = post({"user": user}, uid=lab.STRANGER)
     assert answer.status == 201
     assert row_of(answer.body)["caller_uid"] == lab.STRANGER
-    assert row_of(doors.mint(user))["caller_uid"] == 0
+    assert row_of(lab.mint(user))["caller_uid"] == 0
     assert opens(user, answer.body["code"])
     # And nothing else came with it.
     assert lab.api("POST", "/v1/runs", {"user": user, "argv": ["/bin/true"]},
@@ -155,17 +155,17 @@ def test_a_caller_mints_for_its_groups_only(caller):
 
 
 def test_lists_and_revocation_are_the_administrators(caller):
-    minted = doors.mint("dora")
+    minted = lab.mint("dora")
     caller(lab.STRANGER, verbs=["links"])
     for method, path in (("GET", "/v1/links"), ("DELETE", f"/v1/links/{minted['id']}")):
         answer = lab.api(method, path, uid=lab.STRANGER)
         assert (answer.status, answer.body["status"]) == (403, "not_allowed")
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
 
 
 def test_users_who_may_not_log_in_get_no_link_and_lose_those_they_have(user):
     for change in ({"locked": True}, {"locked": False, "expires_at": "2020-01-01T00:00:00Z"}):
-        minted = doors.mint(user)
+        minted = lab.mint(user)
         assert lab.api("PATCH", f"/v1/users/{user}", change).status == 200
         answer = post({"user": user})
         assert (answer.status, answer.body["status"]) == (403, "locked")
@@ -179,11 +179,11 @@ def test_users_who_may_not_log_in_get_no_link_and_lose_those_they_have(user):
 # ---- states
 
 def test_the_list_tells_the_state_and_never_a_secret(user):
-    minted = {state: doors.mint(user, valid_s=1 if state == "expired" else 900)
+    minted = {state: lab.mint(user, valid_s=1 if state == "expired" else 900)
               for state in ("open", "used", "revoked", "expired")}
     assert opens(user, minted["used"]["link"])
     assert lab.api("DELETE", f"/v1/links/{minted['revoked']['id']}").status == 204
-    lab.eventually(lambda: doors.link_state(minted["expired"]["id"]) == "expired")
+    lab.eventually(lambda: lab.link_state(minted["expired"]["id"]) == "expired")
     answer = lab.api("GET", "/v1/links")
     for state, link in minted.items():
         row = row_of(link)
@@ -201,20 +201,20 @@ def test_the_list_tells_the_state_and_never_a_secret(user):
 
 
 def test_revocation_is_final_and_says_what_it_finds(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     assert lab.api("DELETE", f"/v1/links/{minted['id']}").status == 204
     assert not opens(user, minted["code"])
     for link_id in ("0" * 16, "x", "a" * 300, "%00", minted["code"], minted["id"].upper()):
         assert lab.api("DELETE", f"/v1/links/{link_id}").status == 404
-    used = doors.mint(user)
+    used = lab.mint(user)
     assert opens(user, used["code"])
     lab.api("DELETE", f"/v1/links/{used['id']}")
-    assert doors.link_state(used["id"]) == "used"
+    assert lab.link_state(used["id"]) == "used"
 
 
 def test_a_link_expires_in_the_second_that_it_names(user):
     for _ in range(3):
-        early, late = doors.mint(user, valid_s=2), doors.mint(user, valid_s=2)
+        early, late = lab.mint(user, valid_s=2), lab.mint(user, valid_s=2)
         end = min(seconds(each["expires_at"]) for each in (early, late))
         while time.time() < end - 0.4:
             time.sleep(0.01)
@@ -225,8 +225,8 @@ def test_a_link_expires_in_the_second_that_it_names(user):
         end = seconds(late["expires_at"])
         time.sleep(max(0, end - time.time()) + 0.01)
         assert not opens(user, late["code"])
-        assert doors.link_state(late["id"]) == "expired"
-        assert doors.link_state(early["id"]) == "used"
+        assert lab.link_state(late["id"]) == "expired"
+        assert lab.link_state(early["id"]) == "used"
         return
     pytest.skip("this machine is too busy to be there in time")
 
@@ -234,29 +234,29 @@ def test_a_link_expires_in_the_second_that_it_names(user):
 @pytest.mark.parametrize("first, second", [("code", "link"), ("link", "code"), ("code", "code"),
                                            ("link", "link")])
 def test_one_use_of_either_form_uses_up_both(user, first, second):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     assert opens(user, minted[first])
     assert not opens(user, minted[second])
     assert not opens(user, doors.token_of(minted))
 
 
 def test_a_web_link_opens_no_ssh_and_is_not_used_up(user):
-    web, ssh, other = [doors.mint(user, purpose=purpose) for purpose in ("web", "ssh", "any")]
+    web, ssh, other = [lab.mint(user, purpose=purpose) for purpose in ("web", "ssh", "any")]
     for form in ("code", "link"):
         assert not opens(user, web[form])
-    assert doors.link_state(web["id"]) == "open"
+    assert lab.link_state(web["id"]) == "open"
     assert opens(user, ssh["code"])
     assert opens(user, other["link"])
 
 
 def test_no_request_uses_a_link_up(user):
     """Programs that look at links in mails open them; nothing here answers to that."""
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     token = doors.token_of(minted)
     for method in ("GET", "HEAD", "POST"):
         for path in ("/", f"/v1/links/{token}", f"/v1/links/{minted['id']}"):
             lab.api(method, path)
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert opens(user, minted["link"])
 
 
@@ -267,7 +267,7 @@ def ask_quietly(user, secret):
 
 
 def test_of_many_at_once_one_gets_in(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     forms = [minted["code"], minted["link"]] * 10
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         verdicts = list(pool.map(lambda secret: ask_quietly(user, secret), forms))
@@ -283,41 +283,41 @@ def test_of_many_at_once_one_gets_in_though_the_api_dies(user):
     some = random.Random(3)
     total = 0
     for _ in range(ROUNDS):
-        minted = doors.mint(user)
+        minted = lab.mint(user)
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
             asked = [pool.submit(ask_quietly, user, minted["code"]) for _ in range(50)]
             time.sleep(some.uniform(0, 0.03))
             lab.service("kill", "sessiond-api")
             lab.bring_up()
             allowed = [future.result() for future in asked].count(doors.PAM_ALLOWED)
-        state = doors.link_state(minted["id"])
+        state = lab.link_state(minted["id"])
         allowed += opens(user, minted["link"])
         assert allowed <= 1
         assert allowed == 1 or state == "used"  # used up, and the answer was lost
-        assert doors.link_state(minted["id"]) == "used"
+        assert lab.link_state(minted["id"]) == "used"
         assert not opens(user, minted["code"])
         total += allowed
     assert total > 0
 
 
 def test_fifty_logins_with_one_code_and_a_death_in_between_open_one_session(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     def login():
         return lab.ssh(user, minted["code"], "echo in $ATELIER_SESSION", timeout=300)
 
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
         asked = [pool.submit(login) for _ in range(50)]
         # When the first of them has got somewhere.
-        lab.eventually(lambda: doors.link_state(minted["id"]) == "used" or
+        lab.eventually(lambda: lab.link_state(minted["id"]) == "used" or
                        any(future.done() for future in asked), 120)
         lab.service("kill", "sessiond-api")
         lab.bring_up()
         results = [future.result() for future in asked]
     inside = [result for result in results if result.stdout.startswith("in ")]
     assert len(inside) <= 1
-    assert doors.link_state(minted["id"]) == "used"
+    assert lab.link_state(minted["id"]) == "used"
     assert lab.ssh(user, minted["code"], "echo in").stdout == ""
-    assert lab.ssh(user, doors.mint(user)["code"], "echo in").stdout == "in\n"
+    assert lab.ssh(user, lab.mint(user)["code"], "echo in").stdout == "in\n"
 
 
 # ---- the key, the clock, and what is on disk
@@ -356,12 +356,12 @@ db.execute("COMMIT")
 
 def test_a_clock_that_is_set_back_opens_no_used_link(user):
     """An hour back, and an hour on for all times on record: the same to whoever compares them."""
-    used, unused = doors.mint(user), doors.mint(user)
+    used, unused = lab.mint(user), lab.mint(user)
     assert opens(user, used["code"])
     with api_stopped():
         as_owner(SHIFT, f"{REGISTRY}/registry.db")
     assert seconds(row_of(used)["used_at"]) > time.time() + 3000
-    assert doors.link_state(used["id"]) == "used"
+    assert lab.link_state(used["id"]) == "used"
     for form in ("code", "link"):
         assert not opens(user, used[form])
     assert opens(user, unused["code"])
@@ -369,9 +369,9 @@ def test_a_clock_that_is_set_back_opens_no_used_link(user):
 
 
 def test_no_secret_is_in_the_registry(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     assert opens(user, minted["code"])
-    doors.mint(user)
+    lab.mint(user)
     files = os.listdir(REGISTRY)
     assert {"registry.db", "registry.db-wal", "link.key"} <= set(files)
     with open(f"{REGISTRY}/registry.db-wal", "rb") as wal:
@@ -385,17 +385,17 @@ def test_no_secret_is_in_the_registry(user):
 
 
 def test_a_lost_key_kills_old_links_and_makes_a_new_one(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     with api_stopped():
         os.rename(KEY, f"{KEY}.away")
     try:
         assert not opens(user, minted["code"])
         assert not opens(user, minted["link"])
-        assert doors.link_state(minted["id"]) == "open"
+        assert lab.link_state(minted["id"]) == "open"
         with open(KEY, "rb") as new, open(f"{KEY}.away", "rb") as old:
             assert new.read() != old.read()
         assert os.stat(KEY).st_mode & 0o777 == 0o600
-        assert opens(user, doors.mint(user)["code"])
+        assert opens(user, lab.mint(user)["code"])
     finally:
         with api_stopped():
             os.rename(f"{KEY}.away", KEY)
@@ -429,7 +429,7 @@ def damage(how):
 @pytest.mark.parametrize("how", ["readable", "root's", "short", "long", "empty", "link",
                                  "directory", "fifo"])
 def test_with_a_key_that_cannot_be_trusted_the_api_does_not_start(user, how):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     with api_stopped():
         shutil.copy2(KEY, f"{KEY}.good")
         log = os.path.getsize("/run/lab/sessiond-api.log")

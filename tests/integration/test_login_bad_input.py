@@ -82,12 +82,12 @@ def is_let_in(name, text):
 def test_all_denials_have_one_text(user):
     other = new_user()
     good, web, revoked, old, used, foreign = [
-        doors.mint(name, **more) for name, more in (
+        lab.mint(name, **more) for name, more in (
             (user, {}), (user, {"purpose": "web"}), (user, {}), (user, {"valid_s": 1}), (user, {}),
             (other, {}))]
     assert lab.api("DELETE", f"/v1/links/{revoked['id']}").status == 204
     assert doors.pam_ask(user, used["code"]) == doors.PAM_ALLOWED
-    lab.eventually(lambda: doors.link_state(old["id"]) == "expired")
+    lab.eventually(lambda: lab.link_state(old["id"]) == "expired")
     token = doors.token_of(good)
     cases = {
         "wrong": WRONG, "empty": "", "blanks": "   ", "expired": old["code"],
@@ -104,7 +104,7 @@ def test_all_denials_have_one_text(user):
     # Nothing was used up: what is good is good, and at the right name too.
     for link, state in ((good, "open"), (web, "open"), (foreign, "open"), (old, "expired"),
                         (revoked, "revoked"), (used, "used")):
-        assert doors.link_state(link["id"]) == state
+        assert lab.link_state(link["id"]) == state
     assert is_let_in(other, foreign["code"])
     assert is_let_in(user, good["link"])
 
@@ -112,16 +112,16 @@ def test_all_denials_have_one_text(user):
 @pytest.mark.parametrize("form", ["{code}", " {code}", "{code}  ", "{low}", "{plain}", "{token}",
                                   "{link}", "  {link}\r", "<{link}>", "\t{link}\t"])
 def test_what_is_pasted_with_something_around_it_is_good(user, form):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     text = form.format(code=minted["code"], low=minted["code"].lower(), link=minted["link"],
                        plain=minted["code"].replace("-", ""), token=doors.token_of(minted))
     assert is_let_in(user, text)
-    assert doors.link_state(minted["id"]) == "used"
+    assert lab.link_state(minted["id"]) == "used"
 
 
 @pytest.mark.parametrize("leave", ["ctrl-c", "ctrl-d", "kill"])
 def test_a_prompt_that_is_left_uses_nothing_up(user, leave):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     client = at_prompt(user, "true")
     if leave == "ctrl-c":
         client.sendintr()
@@ -133,7 +133,7 @@ def test_a_prompt_that_is_left_uses_nothing_up(user, leave):
     said, code = ending(client)
     assert code != 0
     assert "closed" not in said, "sshd's own process must not have crashed"
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert lab.sessions(user) == []
     assert is_let_in(user, minted["code"])
 
@@ -143,7 +143,7 @@ def known_and_unknown():
     idle, locked, expired = new_user(), new_user(), new_user()
     past = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 60))
     for name, change in ((locked, {"locked": True}), (expired, {"expires_at": past})):
-        doors.mint(name)
+        lab.mint(name)
         assert lab.api("PATCH", f"/v1/users/{name}", change).status == 200
     return [idle, locked, expired, "nobodyhere", "root", "nobody", "sshd", "bob", "atelier"]
 
@@ -156,7 +156,7 @@ ODD_NAMES = ["Alice", "ALICE", "alice ", " alice", "al ice", "\u00e4lice", "al\\
 def test_unknown_names_and_users_who_may_not_log_in_are_asked_and_told_the_same(user, bob):
     lab.command("chpasswd", input="bob:Corr3ct-of-bob\n")
     names = [user, *known_and_unknown(), *ODD_NAMES]
-    good = doors.mint(user)
+    good = lab.mint(user)
     texts = [WRONG if name == user else "Corr3ct-of-bob" if name == "bob" else good["code"]
              for name in names]
     results = at_once([(attempt, name, text) for name, text in zip(names, texts)])
@@ -168,7 +168,7 @@ def test_unknown_names_and_users_who_may_not_log_in_are_asked_and_told_the_same(
 
 @pytest.mark.parametrize("name", ["known", "nobodyhere", "root"])
 def test_after_three_tries_the_connection_ends(user, name):
-    good = doors.mint(user)
+    good = lab.mint(user)
     name = user if name == "known" else name
     client = at_prompt(name, "true", tries=9)
     for _ in range(2):
@@ -181,11 +181,11 @@ def test_after_three_tries_the_connection_ends(user, name):
     assert re.fullmatch(r"Received disconnect from 127\.0\.0\.1 port \d+:2: "
                         r"Too many authentication failures\n?"
                         r"(Disconnected from 127\.0\.0\.1 port \d+)?", said)
-    assert doors.link_state(good["id"]) == "open"
+    assert lab.link_state(good["id"]) == "open"
 
 
 def test_a_mistyped_code_may_be_typed_again(user):
-    good = doors.mint(user)
+    good = lab.mint(user)
     client = at_prompt(user, "echo in", tries=3)
     client.sendline(WRONG)
     client.expect_exact(PROMPT)
@@ -196,10 +196,10 @@ def test_a_mistyped_code_may_be_typed_again(user):
 
 
 def test_the_delay_tells_nobody_which_names_there_are(user):
-    old = doors.mint(user, valid_s=1)
+    old = lab.mint(user, valid_s=1)
     other = new_user()
-    foreign = doors.mint(other)
-    lab.eventually(lambda: doors.link_state(old["id"]) == "expired")
+    foreign = lab.mint(other)
+    lab.eventually(lambda: lab.link_state(old["id"]) == "expired")
     kinds = [(user, WRONG), (user, old["code"]), ("nobodyhere", WRONG),
              ("nobodyhere", foreign["code"]), ("root", WRONG)]
     seconds = [[] for _ in kinds]
@@ -253,54 +253,54 @@ class Guesser(threading.Thread):
 
 
 def test_too_many_tries_refuse_the_right_code_until_later(user):
-    good, other = doors.mint(user), new_user()
+    good, other = lab.mint(user), new_user()
     with Guesser(user) as guesser:
         said, code, taken = attempt(user, good["code"], "echo in")
         assert is_denied(said, code)
         assert taken >= DELAY_LEAST_S
-        assert is_let_in(other, doors.mint(other)["code"])  # nobody else pays for it
+        assert is_let_in(other, lab.mint(other)["code"])  # nobody else pays for it
         # Nor does whoever is elsewhere, or has the whole link.
-        elsewhere, whole = doors.mint(user), doors.mint(user)
+        elsewhere, whole = lab.mint(user), lab.mint(user)
         assert doors.pam_ask(user, elsewhere["code"], rhost="192.0.2.7") == doors.PAM_ALLOWED
         assert is_let_in(user, whole["link"])
     assert guesser.verdicts == {doors.PAM_DENIED}
-    assert doors.link_state(good["id"]) == "open"
+    assert lab.link_state(good["id"]) == "open"
     time.sleep(3.5)  # a try comes back every three seconds
     assert is_let_in(user, good["code"])
 
 
 def test_twenty_tries_a_minute_and_the_next_is_not_looked_at(user):
-    good = doors.mint(user)
+    good = lab.mint(user)
     start = time.monotonic()
     for _ in range(19):
         assert doors.pam_ask(user, WRONG) == doors.PAM_DENIED
     assert doors.pam_ask(user, good["code"]) == doors.PAM_ALLOWED  # the twentieth, given back
-    second = doors.mint(user)
+    second = lab.mint(user)
     assert doors.pam_ask(user, WRONG) == doors.PAM_DENIED
     late = doors.pam_ask(user, second["code"])
     if time.monotonic() - start > 2.5:
         pytest.skip("this machine is too busy: a try has come back meanwhile")
     assert late == doors.PAM_DENIED
-    assert doors.link_state(second["id"]) == "open"
+    assert lab.link_state(second["id"]) == "open"
     lab.eventually(lambda: doors.pam_ask(user, second["code"]) == doors.PAM_ALLOWED, 10, 0.5)
 
 
 def test_names_that_nobody_has_are_throttled_alike(user):
-    good = doors.mint(user)
+    good = lab.mint(user)
     with Guesser("") as unknown, Guesser(user) as known:
         results = at_once([(attempt, name, text) for name, text in (
             (user, good["code"]), ("nobodyhere", good["code"]), ("root", WRONG))])
     assert unknown.verdicts == known.verdicts == {doors.PAM_DENIED}
     assert [is_denied(said, code) for said, code, _ in results] == [True] * 3
     assert min(taken for _, _, taken in results) >= DELAY_LEAST_S
-    assert doors.link_state(good["id"]) == "open"
+    assert lab.link_state(good["id"]) == "open"
     time.sleep(3.5)
     assert is_let_in(user, good["code"])
 
 
 def test_nothing_that_was_typed_or_minted_can_be_read_on_the_host(user):
     # Something was typed and minted, here too, and every kind of file was there to be written to.
-    good = doors.mint(user)
+    good = lab.mint(user)
     attempt(user, "never-seen-by-any-log")
     assert is_let_in(user, good["code"])
     for path in ("/run/lab/sessiond.log", "/run/lab/sessiond-api.log", "/run/lab/logger.log",

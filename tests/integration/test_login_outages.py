@@ -85,11 +85,11 @@ def down(name):
 # ---- daemons
 
 def test_without_sessiond_nobody_gets_in_and_no_code_is_used(others):
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     with down("sessiond"):
         assert_denied("alice", minted["code"], UNAVAILABLE)
         assert others(with_run=False)
-        assert doors.link_state(minted["id"]) == "open"
+        assert lab.link_state(minted["id"]) == "open"
     assert_let_in("alice", minted["code"])
     assert others(with_run=False)
 
@@ -97,23 +97,23 @@ def test_without_sessiond_nobody_gets_in_and_no_code_is_used(others):
 @pytest.mark.parametrize("how", [down, stopped])
 def test_without_its_api_nobody_gets_in_and_no_code_is_used(others, how):
     """A question that nobody waits for any more is not answered later, either."""
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     with how("sessiond-api"):
         assert_denied("alice", minted["code"], UNAVAILABLE)
         assert others(with_run=how is stopped)
     lab.eventually(lab.is_well, lab.UP_WITHIN_S)
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert_let_in("alice", minted["code"])
     assert others(with_run=how is stopped)
 
 
 def test_a_slow_sessiond_is_not_waited_for(others):
     with stopped("sessiond"):
-        assert_denied("alice", doors.mint("alice")["code"], NO_SESSION)
+        assert_denied("alice", lab.mint("alice")["code"], NO_SESSION)
         assert others()
     lab.eventually(lab.is_well, lab.UP_WITHIN_S)
     lab.eventually(lambda: not lab.sessions("alice"), 20)
-    assert_let_in("alice", doors.mint("alice")["code"])
+    assert_let_in("alice", lab.mint("alice")["code"])
     assert others()
 
 
@@ -172,12 +172,12 @@ PAM_NONSENSE = {
 
 @pytest.mark.parametrize("nonsense", PAM_NONSENSE)
 def test_nonsense_on_pam_sock_lets_nobody_in(others, nonsense):
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     with doors.in_place_of(doors.PAM_SOCK, PAM_NONSENSE[nonsense]) as asked:
         assert_denied("alice", minted["code"], UNAVAILABLE)
         assert [len(message) for message in asked] == [ASK]
         assert others()
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert_let_in("alice", minted["code"])
 
 
@@ -267,7 +267,7 @@ SESSION_NONSENSE = {
 
 @pytest.mark.parametrize("nonsense", SESSION_NONSENSE)
 def test_nonsense_on_session_sock_opens_no_shell(others, nonsense):
-    minted = doors.mint("alice")
+    minted = lab.mint("alice")
     with doors.in_place_of(doors.SESSION_SOCK, SESSION_NONSENSE[nonsense]) as asked:
         said, exit_code, seconds = try_login("alice", minted["code"])
         assert exit_code == 254
@@ -277,4 +277,4 @@ def test_nonsense_on_session_sock_opens_no_shell(others, nonsense):
         assert len(asked[0]) == OPEN
         assert others()
     assert lab.sessions("alice") == []
-    assert_let_in("alice", doors.mint("alice")["code"])
+    assert_let_in("alice", lab.mint("alice")["code"])

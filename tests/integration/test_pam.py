@@ -137,13 +137,13 @@ BAD_ANSWERS = {
 
 @pytest.mark.parametrize("answer", BAD_ANSWERS)
 def test_a_bad_answer_is_a_denial_and_uses_nothing_up(user, answer):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     words = [word.replace("CODE", minted["code"]) for word in BAD_ANSWERS[answer]]
     lines = host("lab-only", user, *words, "auth")
     # One question, the delay that sshd will wait, one verdict.
     assert lines == [f"asked {PROMPT}", "delay", "auth PAM_AUTH_ERR"]
-    assert doors.link_state(minted["id"]) == "open"
-    lines = host("lab-only", user, f"type={doors.mint(user)['code']}x", "nul=14", "auth")
+    assert lab.link_state(minted["id"]) == "open"
+    lines = host("lab-only", user, f"type={lab.mint(user)['code']}x", "nul=14", "auth")
     assert lines == [f"asked {PROMPT}", "auth PAM_SUCCESS"]
     # The longest answer that is taken: libpam's limit and a NUL.
     lines = host("lab-only", user, f"type={minted['code']}", "pad=511", "auth")
@@ -152,12 +152,12 @@ def test_a_bad_answer_is_a_denial_and_uses_nothing_up(user, answer):
 
 def test_a_code_is_good_at_the_prompt_of_its_user_only(user):
     other = new_user()
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     for service in ("lab-only", "lab-shared"):
         for name in (other, "alice"):
             lines = host(service, name, f"type={minted['code']}", "auth")
             assert lines[-1] == "auth PAM_AUTH_ERR"
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert host("lab-only", user, f"type={minted['code']}", "auth")[-1] == "auth PAM_SUCCESS"
     assert host("lab-only", user, f"type={minted['code']}", "auth")[-1] == "auth PAM_AUTH_ERR"
 
@@ -185,7 +185,7 @@ def test_without_only_a_local_user_does_not_notice_us(bob):
 
 
 def test_without_only_our_users_come_in_by_our_stack(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     lines = host("lab-shared", user, f"type={minted['code']}", "auth", "acct", "open",
                  f"shell={FACTS}", "close")
     assert lines[:4] == [f"asked {PROMPT}", "auth PAM_SUCCESS", "acct PAM_SUCCESS",
@@ -196,11 +196,11 @@ def test_without_only_our_users_come_in_by_our_stack(user):
 # ---- the hooks of a session
 
 def code_word(user):
-    return f"type={doors.mint(user)['code']}"
+    return f"type={lab.mint(user)['code']}"
 
 
 def test_pamtester_goes_through_all_hooks(user):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     operations = ("authenticate", "acct_mgmt", "setcred", "open_session", "close_session")
     result = lab.command("pamtester", "lab-only", user, *operations, input=f"{minted['code']}\n")
     said = result.stdout + result.stderr
@@ -327,7 +327,7 @@ def many_methods():
 
 @pytest.mark.parametrize("form", ["code", "link"])
 def test_the_password_method_takes_a_code_too(many_methods, user, form):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     result = lab.ssh(user, minted[form], FACTS, port=many_methods, options=BY_PASSWORD)
     assert result.returncode == 0, result.stderr
     assert_confined(result.stdout, user)
@@ -338,29 +338,29 @@ def test_the_password_method_takes_a_code_too(many_methods, user, form):
 @pytest.mark.parametrize("options", [(), BY_PASSWORD])
 def test_the_code_of_one_at_the_prompt_of_another(many_methods, user, options):
     other = new_user()
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     for name in (other, "root", "bob", "nobodyhere"):
         result = lab.ssh(name, minted["code"], FACTS, port=many_methods, options=options)
         assert (result.returncode, result.stdout) == (255, "")
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
     assert_confined(lab.ssh(user, minted["code"], FACTS, port=many_methods, options=options).stdout,
                     user)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "ABCD-EFGH-JKMN", "x" * 600, "x" * 1023])
 def test_the_password_method_denies_alike(many_methods, user, text):
-    minted = doors.mint(user)
+    minted = lab.mint(user)
     result = lab.ssh(user, doors.typed(text), "true", port=many_methods, options=BY_PASSWORD)
     assert (result.returncode, result.stdout) == (255, "")
     assert result.stderr == (f"{user}@127.0.0.1: Permission denied "
                              "(publickey,password,keyboard-interactive).\n")
-    assert doors.link_state(minted["id"]) == "open"
+    assert lab.link_state(minted["id"]) == "open"
 
 
 def test_every_way_in_has_a_session_of_its_own_and_no_secret(many_methods, user):
     everything = (f"{FACTS}; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' "
                   "'\\n' | sed 's/^/> /'; env | sed 's/^/> /'")
-    minted = [doors.mint(user) for _ in range(2)]
+    minted = [lab.mint(user) for _ in range(2)]
     certified = (f"CertificateFile={doors.certificate(user)}",)
     results = [lab.ssh(user, minted[0]["code"], everything, port=many_methods),
                lab.ssh(user, minted[1]["code"], everything, port=many_methods, options=BY_PASSWORD),
@@ -410,7 +410,7 @@ def test_other_modules_before_ours_run_on_the_host(user):
         read_and_forget(f"/run/lab/pam-{seen}.seen")
     with doors.sshd("lab-last", 2425):
         for _ in range(2):  # the first one makes the home
-            result = lab.ssh(user, doors.mint(user)["code"], FACTS, port=2425)
+            result = lab.ssh(user, lab.mint(user)["code"], FACTS, port=2425)
             assert result.returncode == 0, result.stderr
             assert_confined(result.stdout, user)
     assert read_and_forget("/run/lab/pam-exec.seen").startswith(f"open_session {user}\n")
@@ -422,12 +422,12 @@ def test_other_modules_after_ours_run_in_the_session(user):
     read_and_forget("/run/lab/pam-motd.seen")
     with doors.sshd("lab-first", 2426):
         for _ in range(2):
-            result = lab.ssh(user, doors.mint(user)["code"],
+            result = lab.ssh(user, lab.mint(user)["code"],
                              f"{FACTS}; stat -c '%U %n' /tmp/lab-exec", port=2426)
             assert result.returncode == 0, result.stderr
             assert_confined(result.stdout, user)
             assert "root /tmp/lab-exec" in result.stdout
-        shell = lab.ssh_shell(user, doors.mint(user)["code"], port=2426)
+        shell = lab.ssh_shell(user, lab.mint(user)["code"], port=2426)
         assert lab.shell_says(shell, "ls /tmp/lab-exec") == "/tmp/lab-exec\n"
         shell.close()
     assert not os.path.exists("/tmp/lab-exec")
@@ -437,14 +437,14 @@ def test_other_modules_after_ours_run_in_the_session(user):
 def test_the_init_dies_while_a_login_is_on_its_way(user):
     """Between our module and the first process of the user: there is no shell then."""
     with doors.sshd("lab-late", 2427):
-        client = lab.ssh_popen(user, doors.mint(user)["code"], FACTS, port=2427)
+        client = lab.ssh_popen(user, lab.mint(user)["code"], FACTS, port=2427)
         init = lab.session_of(user)["init_pid"]
         lab.die_alone(init)
         out, _ = client.communicate(timeout=60)
         assert client.returncode != 0
         assert "uid" not in out
         lab.eventually(lambda: nothing_is_left(user))
-        result = lab.ssh(user, doors.mint(user)["code"], FACTS, port=2427)
+        result = lab.ssh(user, lab.mint(user)["code"], FACTS, port=2427)
         assert_confined(result.stdout, user)
 
 
@@ -453,7 +453,7 @@ def test_the_init_dies_in_a_session_and_the_next_one_is_a_new_one(user):
         first = lab.session_of(user)
         lab.die_alone(first["init_pid"])
         assert client.wait(30) != 0
-    result = lab.ssh(user, doors.mint(user)["code"], FACTS)
+    result = lab.ssh(user, lab.mint(user)["code"], FACTS)
     assert assert_confined(result.stdout, user) != first["id"]
     lab.eventually(lambda: nothing_is_left(user))
 
@@ -462,7 +462,7 @@ def test_a_new_user_gets_in_at_once():
     """No cache of sshd or of NSS has to find out about them first."""
     for _ in range(10):
         name = new_user()
-        result = lab.ssh(name, doors.mint(name)["code"], "id -un")
+        result = lab.ssh(name, lab.mint(name)["code"], "id -un")
         assert (result.returncode, result.stdout) == (0, f"{name}\n"), result.stderr
 
 
@@ -473,7 +473,7 @@ def test_what_is_told_at_a_login_is_not_in_what_is_copied(user, tmp_path):
     sent.write_bytes(data)
     with doors.written("/etc/motd", "message of the lab\n"), doors.sshd("lab-last", 2425):
         def code():
-            return doors.mint(user)["code"]
+            return lab.mint(user)["code"]
 
         result = lab.ssh(user, code(), "cat", port=2425, input=data, text=False)
         assert (result.returncode, result.stdout, result.stderr) == (0, data, b"")
