@@ -128,6 +128,36 @@ const struct plan_rlimit plan_rlimits[] = {
 const size_t plan_rlimits_count = sizeof(plan_rlimits) / sizeof(plan_rlimits[0]);
 /* clang-format on */
 
+/* cpu.max: what is common, and short enough that nobody waits long for the next period. */
+#define CPU_PERIOD_US 100000ull
+
+/* A program that outgrows its memory is over, whatever part of it the kernel would pick. */
+const struct plan_cgroup plan_cgroup_run = {
+    .memory_max_bytes = 512 * MIB,
+    .pids_max = 128,
+    .cpu_quota_us = CPU_PERIOD_US, /* one processor */
+    .cpu_period_us = CPU_PERIOD_US,
+    .cpu_weight = 100,
+    .oom_group = true,
+};
+
+/* A shell outlives the program that took all memory. */
+const struct plan_cgroup plan_cgroup_session = {
+    .memory_max_bytes = 1024 * MIB,
+    .pids_max = 256,
+    .cpu_quota_us = CPU_PERIOD_US,
+    .cpu_period_us = CPU_PERIOD_US,
+    .cpu_weight = 100,
+};
+
+/* Equal weight for everybody: whoever has a hundred processes gets no more than who has one. Below
+ * the 512 of RLIMIT_NPROC, so that a fork is refused here, where it is counted. */
+const struct plan_cgroup plan_cgroup_user = {
+    .memory_max_bytes = 1536 * MIB,
+    .pids_max = 448,
+    .cpu_weight = 100,
+};
+
 /* System accounts by Debian policy 9.2.2, and nobody. */
 static bool is_system_id(uint32_t id)
 {

@@ -71,6 +71,24 @@ struct plan_rlimit {
 extern const struct plan_rlimit plan_rlimits[];
 extern const size_t plan_rlimits_count;
 
+/*
+ * Limits of one control group, where the host has them. 0 bytes of swap: what goes out to swap
+ * would be memory beyond the limit.
+ */
+struct plan_cgroup {
+    uint64_t memory_max_bytes;
+    uint64_t swap_max_bytes;
+    uint64_t pids_max;      /* processes and threads, those of root in it, too */
+    uint64_t cpu_quota_us;  /* processor time in each period; 0: no limit, a weight alone */
+    uint64_t cpu_period_us; /* 0 if there is no quota */
+    uint64_t cpu_weight;    /* 1..10000, among its siblings */
+    bool oom_group;         /* out of memory ends all of it, not one process */
+};
+
+extern const struct plan_cgroup plan_cgroup_run;
+extern const struct plan_cgroup plan_cgroup_session;
+extern const struct plan_cgroup plan_cgroup_user; /* all runs and sessions of one user */
+
 /**
  * plan_system_lines() - Those lines of a passwd or group file that belong to the system
  * @text:     Content of the host's file, NUL-terminated, borrowed

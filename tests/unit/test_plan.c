@@ -118,6 +118,36 @@ static void no_core_dump_reaches_a_pipe_handler(void **state)
     assert_true(found);
 }
 
+static uint64_t rlimit_of(int resource)
+{
+    for (size_t i = 0; i < plan_rlimits_count; i++) {
+        if (plan_rlimits[i].resource == resource)
+            return plan_rlimits[i].value;
+    }
+    return 0;
+}
+
+/* A limit that another one hides is never seen in a status. */
+static void every_control_group_is_tighter_than_what_is_around_it(void **state)
+{
+    static const struct plan_cgroup *const leaves[] = {&plan_cgroup_run, &plan_cgroup_session};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct plan_cgroup *leaf = leaves[i];
+
+        assert_true(leaf->memory_max_bytes > 0);
+        assert_true(leaf->memory_max_bytes < plan_cgroup_user.memory_max_bytes);
+        assert_int_equal(leaf->swap_max_bytes, 0);
+        assert_true(leaf->pids_max > 0 && leaf->pids_max < plan_cgroup_user.pids_max);
+        assert_true(leaf->cpu_quota_us > 0 && leaf->cpu_period_us > 0);
+    }
+    assert_true(plan_cgroup_user.pids_max < rlimit_of(RLIMIT_NPROC));
+    assert_int_equal(plan_cgroup_user.swap_max_bytes, 0);
+    assert_true(plan_cgroup_run.oom_group);
+    assert_false(plan_cgroup_session.oom_group);
+}
+
 static void a_run_sees_only_the_systems_accounts(void **state)
 {
     static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n"
@@ -168,6 +198,7 @@ int main(void)
         cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
         cmocka_unit_test(parents_come_before_their_children),
         cmocka_unit_test(no_core_dump_reaches_a_pipe_handler),
+        cmocka_unit_test(every_control_group_is_tighter_than_what_is_around_it),
         cmocka_unit_test(a_run_sees_only_the_systems_accounts),
         cmocka_unit_test(resolv_conf_names_the_resolvers_in_order),
     };
