@@ -29,7 +29,7 @@
 
 #include "common/str.h"
 
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 /* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
 #define WIRE_GROUPS_MAX 32u
 #define WIRE_PATH_SIZE  128u
@@ -89,7 +89,10 @@ enum wire_profile {
     WIRE_PROFILE_LOGIN = 1,
 };
 
-/* What cgroup support a plan asks for and a receipt reports. Only NONE is built so far. */
+/*
+ * What a plan asks for and a receipt reports of control groups, the stronger the higher. V2_LITE
+ * (a version 2 tree without controllers) is not built.
+ */
 enum wire_cgroup_mode {
     WIRE_CGROUP_NONE = 0, /* rlimits only */
     WIRE_CGROUP_V1 = 1,
@@ -167,6 +170,22 @@ struct wire_receipt {
     uint32_t mount_count;                               /* lines of mountinfo */
     uint32_t net_revision;  /* of the rules that the last canary round proved */
     uint32_t canary_age_ms; /* how long before this receipt that round ended */
+    /* More of the leaf; at the end, because records of sessions grow here (session_store.c). */
+    uint64_t cgroup_swap_max;      /* bytes; ~0: not limited by a cgroup */
+    uint64_t cgroup_cpu_quota_us;  /* in each period; 0: not limited by a cgroup */
+    uint64_t cgroup_cpu_period_us; /* 0 without a quota */
+    uint64_t cgroup_oom_group;     /* 1: out of memory ends all of the leaf */
+};
+
+#define WIRE_NOT_KNOWN UINT64_MAX
+
+/* What a leaf came to over its whole life. WIRE_NOT_KNOWN: the kernel does not tell. */
+struct wire_usage {
+    uint64_t memory_peak_bytes;
+    uint64_t cpu_us;
+    uint64_t pids_peak;
+    uint64_t oom_kills;    /* processes in it that the kernel killed for want of memory */
+    uint64_t pids_refused; /* forks that failed at the limit */
 };
 
 struct wire_run_started {
@@ -180,6 +199,7 @@ struct wire_run_started {
     X(BUSY, "busy", "find room for another run")                                                   \
     X(CANARY, "canary", "prove that the network rules hold")                                       \
     X(HOME, "home", "open the home")                                                               \
+    X(CGROUP, "cgroup", "make the control group")                                                  \
     X(SPAWN, "spawn", "ask the spawner")                                                           \
     X(CLONE, "clone", "make the namespaces")                                                       \
     X(INIT, "init", "bind the init to its parent")                                                 \
@@ -234,6 +254,7 @@ struct wire_run_ended {
     uint64_t cpu_user_us; /* of the whole tree as far as it was reaped: getrusage(2) of the init */
     uint64_t cpu_sys_us;
     uint64_t rss_peak_kib; /* of the largest process */
+    struct wire_usage usage;
 };
 
 enum wire_canary {
@@ -334,6 +355,7 @@ struct wire_session_ended {
     uint32_t end; /* enum wire_session_end */
     int64_t ended_us;
     char session_id[WIRE_SESSION_ID_SIZE];
+    struct wire_usage usage;
 };
 
 struct wire_session_kill {

@@ -125,9 +125,16 @@ static json_t *limit(uint64_t v, uint64_t none)
 
 static json_t *cgroup(const struct wire_receipt *r)
 {
-    return json_pack("{s:s, s:s, s:o, s:o}", "mode", json_cgroup_mode(r->cgroup_mode), "leaf",
-                     r->cgroup_leaf, "memory_max", limit(r->cgroup_memory_max, 0), "pids_max",
-                     limit(r->cgroup_pids_max, 0));
+    bool is_none = r->cgroup_mode == WIRE_CGROUP_NONE;
+
+    /* Without a group its 0 would say that there is no swap. */
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "mode",
+                     json_cgroup_mode(r->cgroup_mode), "leaf", r->cgroup_leaf, "memory_max",
+                     limit(r->cgroup_memory_max, 0), "swap_max",
+                     is_none ? json_null() : limit(r->cgroup_swap_max, UINT64_MAX), "oom_group",
+                     is_none ? json_null() : json_boolean(r->cgroup_oom_group != 0), "pids_max",
+                     limit(r->cgroup_pids_max, 0), "cpu_quota_us", limit(r->cgroup_cpu_quota_us, 0),
+                     "cpu_period_us", limit(r->cgroup_cpu_period_us, 0));
 }
 
 static json_t *rlimits(const struct wire_receipt *r)
@@ -201,9 +208,11 @@ json_t *json_of_outcome(const struct outcome *o, uint64_t out_bytes)
     if (end)
         (void)json_object_set_new(
             end, "usage",
-            json_pack("{s:I, s:I, s:I, s:I}", "wall_ms", (json_int_t)o->usage.wall_ms, "cpu_ms",
-                      (json_int_t)(o->usage.cpu_us / 1000), "rss_peak_kb",
-                      (json_int_t)o->usage.rss_peak_kib, "out_bytes", (json_int_t)out_bytes));
+            json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "wall_ms", (json_int_t)o->usage.wall_ms,
+                      "cpu_ms", (json_int_t)(o->usage.cpu_us / 1000), "rss_peak_kb",
+                      (json_int_t)o->usage.rss_peak_kib, "out_bytes", (json_int_t)out_bytes,
+                      "memory_peak", limit(o->usage.group.memory_peak_bytes, WIRE_NOT_KNOWN),
+                      "pids_peak", limit(o->usage.group.pids_peak, WIRE_NOT_KNOWN)));
     return end;
 }
 

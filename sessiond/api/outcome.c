@@ -89,6 +89,31 @@ static bool set_flood(struct outcome *o, enum kill_reason asked)
     return true;
 }
 
+static bool is_more_than_none(uint64_t count)
+{
+    return count != WIRE_NOT_KNOWN && count > 0;
+}
+
+/*
+ * Why a program ended as it did. Out of memory is the reason even if the program goes on without
+ * the process that was killed; a refused fork only if the program took it badly. Not for a run that
+ * we ended: then our reason counts. Exit code and signal stay as they are.
+ */
+static void set_limit(struct outcome *o, const struct wire_usage *u)
+{
+    if (o->status != STATUS_OK && o->status != STATUS_EXIT && o->status != STATUS_SIGNAL &&
+        o->status != STATUS_TIMEOUT_WALL)
+        return;
+    if (is_more_than_none(u->oom_kills)) {
+        o->status = STATUS_OOM;
+        (void)snprintf(o->message, sizeof(o->message), "The run needed more memory than it may.");
+    } else if (is_more_than_none(u->pids_refused) && o->status != STATUS_OK) {
+        o->status = STATUS_PIDS;
+        (void)snprintf(o->message, sizeof(o->message),
+                       "The run started more processes and threads than it may.");
+    }
+}
+
 static void set_end(struct outcome *o, const struct wire_run_ended *m, enum kill_reason asked,
                     const char *program)
 {
@@ -123,6 +148,15 @@ static void set_end(struct outcome *o, const struct wire_run_ended *m, enum kill
     }
 }
 
+/* Nothing is known of a group. */
+static const struct wire_usage no_usage = {
+    .memory_peak_bytes = WIRE_NOT_KNOWN,
+    .cpu_us = WIRE_NOT_KNOWN,
+    .pids_peak = WIRE_NOT_KNOWN,
+    .oom_kills = WIRE_NOT_KNOWN,
+    .pids_refused = WIRE_NOT_KNOWN,
+};
+
 struct outcome outcome_of_end(const struct wire_run_ended *m, enum kill_reason asked,
                               const char *program)
 {
@@ -131,8 +165,16 @@ struct outcome outcome_of_end(const struct wire_run_ended *m, enum kill_reason a
     o.usage.wall_ms = m->wall_us / 1000;
     o.usage.cpu_us = m->cpu_user_us + m->cpu_sys_us;
     o.usage.rss_peak_kib = m->rss_peak_kib;
-    if (!set_flood(&o, asked))
-        set_end(&o, m, asked, program);
+    o.usage.group = m->usage;
+    /* The group counts those, too, that nobody waited for. */
+    if (m->usage.cpu_us != WIRE_NOT_KNOWN && m->usage.cpu_us > o.usage.cpu_us)
+        o.usage.cpu_us = m->usage.cpu_us;
+    if (set_flood(&o, asked))
+        return o;
+    set_end(&o, m, asked, program);
+    /* A program that was never started ran out of nothing. */
+    if (m->end != WIRE_END_NO_EXEC)
+        set_limit(&o, &m->usage);
     return o;
 }
 
@@ -150,7 +192,7 @@ void outcome_step_message(uint32_t step, uint32_t error, const char *what, char 
 
 struct outcome outcome_of_failure(const struct wire_run_failed *m)
 {
-    struct outcome o = {.status = STATUS_SETUP_FAILED, .exit_code = -1};
+    struct outcome o = {.status = STATUS_SETUP_FAILED, .exit_code = -1, .usage.group = no_usage};
 
     outcome_step_message(m->step, m->error, m->what, o.message, sizeof(o.message));
     if (m->step == WIRE_STEP_BUSY)
@@ -173,7 +215,7 @@ const char *outcome_session_end_key(uint32_t end)
 
 struct outcome outcome_of_loss(void)
 {
-    struct outcome o = {.status = STATUS_INTERNAL, .exit_code = -1};
+    struct outcome o = {.status = STATUS_INTERNAL, .exit_code = -1, .usage.group = no_usage};
 
     (void)snprintf(o.message, sizeof(o.message), "sessiond is gone.");
     return o;
@@ -181,7 +223,7 @@ struct outcome outcome_of_loss(void)
 
 struct outcome outcome_of_busy(const char *message)
 {
-    struct outcome o = {.status = STATUS_BUSY, .exit_code = -1};
+    struct outcome o = {.status = STATUS_BUSY, .exit_code = -1, .usage.group = no_usage};
 
     (void)snprintf(o.message, sizeof(o.message), "%s", message);
     return o;

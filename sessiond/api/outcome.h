@@ -33,6 +33,7 @@ struct outcome {
         uint64_t wall_ms;
         uint64_t cpu_us;
         uint64_t rss_peak_kib;
+        struct wire_usage group; /* of its control group */
     } usage;
 };
 

@@ -3,7 +3,9 @@
 #include "sessiond/api/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -175,20 +177,29 @@ static struct session_row row_of(const struct session *s)
 
 /* The end of a session, in the audit and the log. */
 static void row_end(const struct session_table *t, struct session_row *row, uint32_t end,
-                    int64_t ended_us)
+                    int64_t ended_us, const struct wire_usage *usage)
 {
+    char used[96] = "";
+
+    if (usage && usage->memory_peak_bytes != WIRE_NOT_KNOWN)
+        (void)snprintf(used, sizeof(used), " memory_peak=%" PRIu64, usage->memory_peak_bytes);
+    if (usage && usage->oom_kills != WIRE_NOT_KNOWN)
+        (void)snprintf(used + strlen(used), sizeof(used) - strlen(used), " oom_kills=%" PRIu64,
+                       usage->oom_kills);
     row->ended_us = ended_us;
     (void)str_copy(row->end, sizeof(row->end), outcome_session_end_key(end));
     (void)row_put(t, row);
-    log_notice("session closed session=%s uid=%u end=%s", row->session_id, row->uid, row->end);
+    log_notice("session closed session=%s uid=%u end=%s%s", row->session_id, row->uid, row->end,
+               used);
 }
 
+/* @usage: NULL if it is not known */
 static void session_close(struct session_table *t, struct session *s, uint32_t end,
-                          int64_t ended_us)
+                          int64_t ended_us, const struct wire_usage *usage)
 {
     struct session_row row = row_of(s);
 
-    row_end(t, &row, end, ended_us);
+    row_end(t, &row, end, ended_us, usage);
     session_drop(t, s);
 }
 
@@ -371,7 +382,7 @@ int session_table_ended(struct session_table *t, const struct wire_session_ended
         log_warning("a session ended that is not in the table session=%s uid=%u", m->session_id,
                     m->uid);
     else
-        session_close(t, s, m->end, m->ended_us);
+        session_close(t, s, m->end, m->ended_us, &m->usage);
     return 0;
 }
 
@@ -422,12 +433,12 @@ void session_table_synced(struct session_table *t)
     for (struct session *s = TAILQ_FIRST(&t->all), *next; s; s = next) {
         next = TAILQ_NEXT(s, link);
         if (is_live(s) && !s->is_named)
-            session_close(t, s, WIRE_SESSION_END_LOST, now_us);
+            session_close(t, s, WIRE_SESSION_END_LOST, now_us, NULL);
     }
     if (session_list_open(t->app->reg, collect_stale, &stale) < 0)
         log_error("session audit could not be read: %s", registry_error(t->app->reg));
     for (size_t i = 0; i < stale.n; i++)
-        row_end(t, &stale.rows[i], WIRE_SESSION_END_LOST, now_us);
+        row_end(t, &stale.rows[i], WIRE_SESSION_END_LOST, now_us, NULL);
     free(stale.rows);
     t->is_synced = true;
 }

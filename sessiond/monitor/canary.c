@@ -91,10 +91,10 @@ static void probe_ready(struct canary *c, const struct msg_extra *extra)
 {
     struct wire_receipt receipt;
     const char *what = "receipt";
-    int r = receipt_read(extra->pid, &receipt);
+    int r = receipt_read(extra->pid, NULL, &receipt);
 
     if (r == 0 && !SABOTAGED("verify"))
-        r = receipt_verify(&receipt, &c->probe_request, &what);
+        r = receipt_verify(&receipt, &c->probe_request, NULL, &what);
     if (r == 0)
         r = spawned_go(&c->probe);
     if (r < 0) {

@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
 #include "sessiond/monitor/session.h"
@@ -224,7 +225,7 @@ static void do_status_get(struct core *core, const void *msg, struct msg_extra *
     (void)extra;
     canary_report(core->monitor->canary, &st);
     st.net_revision = core->monitor->net_revision;
-    st.cgroup_mode = WIRE_CGROUP_NONE;
+    st.cgroup_mode = cgroup_mode(core->monitor->cgroup);
     st.runs = core->monitor->run_count;
     st.sessions = session_count(core->monitor);
     st.landlock_abi = core->monitor->scope.abi;

@@ -69,9 +69,12 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
     int e;
 
     *ret_what = "receipt";
-    e = receipt_read_login(holder, &r);
+    e = receipt_read_login(holder, terms->leaf, &r);
     if (e < 0)
         return e;
+    *ret_what = "control group";
+    if (!cgroup_leaf_matches(terms->leaf, &r) || !cgroup_leaf_has(terms->leaf, terms->init))
+        return -EPERM;
     *ret_what = namespaces_fault(&r, terms);
     if (*ret_what)
         return -EPERM;

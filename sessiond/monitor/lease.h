@@ -14,11 +14,14 @@
 #include <sys/types.h>
 
 #include "common/wire.h"
+#include "sessiond/monitor/cgroup.h"
 
 /* What has to be known before, to compare with. */
 struct lease_terms {
     uint32_t filters_before; /* of the login's process, at OPEN */
     uint64_t init_ns[WIRE_NS__COUNT];
+    pid_t init;
+    const struct cgroup_leaf *leaf; /* where both processes have to be; NULL: none */
 };
 
 /**

@@ -2,6 +2,11 @@
 monitor_sources = \
 	%D%/canary.c %D%/canary.h \
 	%D%/canary_probe.c \
+	%D%/cgroup.c %D%/cgroup.h \
+	%D%/cgroup_clean.c %D%/cgroup_internal.h \
+	%D%/cgroup_file.c \
+	%D%/cgroup_join.c %D%/cgroup_join.h \
+	%D%/cgroup_v1.c %D%/cgroup_v2.c \
 	%D%/child.c %D%/child.h \
 	%D%/clock.h \
 	%D%/core.c %D%/core.h \
@@ -24,6 +29,7 @@ monitor_sources = \
 	%D%/session.c %D%/session.h \
 	%D%/session_adopt.c \
 	%D%/session_door.c \
+	%D%/session_group.c \
 	%D%/session_init.c %D%/session_init.h \
 	%D%/session_internal.h \
 	%D%/session_offer.c %D%/session_offer.h \

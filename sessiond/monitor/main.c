@@ -4,11 +4,11 @@
  *
  * Start, in this order:
  *   1. descriptors, signals, environment   (nothing inherited decides anything)
- *   2. socket, homes, host's namespaces    (cheap checks before anything is changed)
+ *   2. socket, homes, host's namespaces, control groups (cheap checks before anything is changed)
  *   3. network rules                       (before anything could use the network)
  *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
  *   5. event loop, canary, core.sock
- *   6. sessions that live already, session.sock
+ *   6. sessions that live already, session.sock; then what is left of those that do not
  *   7. READY
  * A step that fails ends the start: a host that cannot be confined gets no runs.
  */
@@ -34,6 +34,7 @@
 #include "policy/filter.h"
 #include "policy/plan.h"
 #include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/guard.h"
 #include "sessiond/monitor/home.h"
@@ -59,6 +60,7 @@ struct daemon {
     struct monitor monitor;
     struct net_config net;
     struct spawner_setup setup;
+    struct cgroup_config groups;
     int spawner_pidfd;
     int exit_code;
 };
@@ -68,6 +70,12 @@ const char *argp_program_version = PACKAGE_STRING;
 static const struct argp_option options[] = {
     {"resolver", 'r', "ADDRESS", 0, "Open ADDRESS on port 53 to runs with net public (repeatable)",
      0},
+    {"cgroup", 'g', "DIR", 0,
+     "Make a control group for each run and session below DIR, a version 2 group that is delegated "
+     "to us; nothing starts without its limits",
+     0},
+    {"cgroup-v1", '1', "CONTROLLER=DIR", 0,
+     "The same for a host with version 1: memory, pids or cpu (repeatable)", 0},
     {0},
 };
 
@@ -87,6 +95,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not an address", arg);
             return EINVAL;
         }
+    case 'g':
+        if (arg[0] != '/' || d->groups.v2_dir) {
+            argp_error(state, "--cgroup takes one absolute path");
+            return EINVAL;
+        }
+        d->groups.v2_dir = arg;
+        return 0;
+    case '1':
+        if (cgroup_config_v1(&d->groups, arg) < 0) {
+            argp_error(state, "'%s' is not memory=DIR, pids=DIR or cpu=DIR, each once", arg);
+            return EINVAL;
+        }
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "there are no arguments, only options");
         return EINVAL;
@@ -274,12 +295,17 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
         r = guard_new(m, &guard);
     if (r < 0)
         return r;
+    *ret_what = "control groups";
+    r = cgroup_start(m->cgroup, m->base);
+    if (r < 0)
+        return r;
     *ret_what = "Landlock";
     r = scope_init(&m->scope, m->base);
     if (r == 0)
         r = session_init(m, session_fd, ret_what);
     if (r < 0)
         return r;
+    cgroup_sweep(m->cgroup);
     *ret_what = "event loop";
     events[0] = evsignal_new(m->base, SIGTERM, on_terminate, d);
     events[1] = evsignal_new(m->base, SIGINT, on_terminate, d);
@@ -338,6 +364,9 @@ int main(int argc, char *argv[])
     r = receipt_init();
     if (r < 0)
         return start_failed("/proc/self/ns", r);
+    r = cgroup_new(&d.groups, &d.monitor.cgroup, &what);
+    if (r < 0)
+        return start_failed(what, r);
     r = protections_start(&d, &what);
     if (r < 0)
         return start_failed(what, r);

@@ -9,6 +9,7 @@
 #include "sessiond/monitor/scope.h"
 
 struct canary;
+struct cgroup;
 struct core;
 struct run;
 struct session;
@@ -17,6 +18,7 @@ struct monitor {
     struct event_base *base;
     int spawner_sock;
     struct canary *canary;
+    struct cgroup *cgroup;
     struct core *core;
     uint32_t net_revision; /* of the rules that were loaded last */
     struct run *runs;      /* list, run.c */

@@ -190,20 +190,6 @@ static int limits_parse(const char *limits, struct wire_receipt *r)
     return 0;
 }
 
-/* The unified hierarchy's line is "0::/path"; a host without it has no such line. */
-static void cgroup_parse(const char *text, struct wire_receipt *r)
-{
-    const char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-    char leaf[WIRE_PATH_SIZE];
-
-    r->cgroup_mode = WIRE_CGROUP_NONE;
-    if (!line)
-        return;
-    line = strstr(line, "0::") + 3;
-    (void)snprintf(leaf, sizeof(leaf), "%.*s", (int)strcspn(line, "\n"), line);
-    str_cut(r->cgroup_leaf, sizeof(r->cgroup_leaf), leaf);
-}
-
 static uint32_t lines_count(const char *text)
 {
     uint32_t n = 0;
@@ -250,7 +236,8 @@ int receipt_init(void)
 }
 
 /* @children: the PID namespace that counts is the one the process forks into. */
-static int read_all(pid_t pid, bool children, struct wire_receipt *ret_r)
+static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
+                    struct wire_receipt *ret_r)
 {
     struct wire_receipt r = {.pid = (uint32_t)pid};
     cleanup_close int proc_fd = -1;
@@ -276,9 +263,10 @@ static int read_all(pid_t pid, bool children, struct wire_receipt *ret_r)
         e = limits_parse(buf, &r);
     if (e == 0)
         e = file_read(proc_fd, "cgroup", buf, sizeof(buf));
+    if (e == 0)
+        e = cgroup_leaf_read(leaf, buf, pid, &r);
     if (e < 0)
         return e;
-    cgroup_parse(buf, &r);
     e = file_read(proc_fd, "mountinfo", buf, sizeof(buf));
     if (e < 0)
         return e;
@@ -291,14 +279,14 @@ static int read_all(pid_t pid, bool children, struct wire_receipt *ret_r)
     return 0;
 }
 
-int receipt_read(pid_t pid, struct wire_receipt *ret_r)
+int receipt_read(pid_t pid, const struct cgroup_leaf *leaf, struct wire_receipt *ret_r)
 {
-    return read_all(pid, false, ret_r);
+    return read_all(pid, false, leaf, ret_r);
 }
 
-int receipt_read_login(pid_t pid, struct wire_receipt *ret_r)
+int receipt_read_login(pid_t pid, const struct cgroup_leaf *leaf, struct wire_receipt *ret_r)
 {
-    return read_all(pid, true, ret_r);
+    return read_all(pid, true, leaf, ret_r);
 }
 
 static bool all_are(const uint32_t ids[4], uint32_t id)
@@ -355,7 +343,7 @@ static bool is_own(const struct wire_receipt *r, enum wire_ns ns)
 }
 
 int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
-                   const char **ret_what)
+                   const struct cgroup_leaf *leaf, const char **ret_what)
 {
     const struct {
         bool holds;
@@ -368,6 +356,7 @@ int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req
         {r->no_new_privs == 1, "no_new_privs"},
         {r->seccomp == 2 && r->seccomp_filters == own_filters + 1, "seccomp"},
         {receipt_limits_match(r), "rlimits"},
+        {cgroup_leaf_matches(leaf, r), "control group"},
         {is_own(r, WIRE_NS_MNT), "mount namespace"},
         {is_own(r, WIRE_NS_PID), "pid namespace"},
         {is_own(r, WIRE_NS_IPC), "ipc namespace"},

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "common/wire.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/spawn_wire.h"
 
 /* Remember the host's own namespaces; call once at start. Return: 0 or a negative errno. */
@@ -19,20 +20,21 @@ int receipt_init(void);
 /**
  * receipt_read() - Read everything about a process that stands still
  * @pid:   The payload, on the host; it waits for "go", so the number is its own
+ * @leaf:  Where it should be; NULL without control groups
  * @ret_r: Filled in but for net_revision and canary_age_ms, which the canary knows
  *
  * Source: proc(5), namespaces(7).
  *
  * Return: 0 or a negative errno.
  */
-int receipt_read(pid_t pid, struct wire_receipt *ret_r);
+int receipt_read(pid_t pid, const struct cgroup_leaf *leaf, struct wire_receipt *ret_r);
 
 /**
  * receipt_read_login() - receipt_read() of a login's process: as PID namespace, that of its
  * children
  * @pid: A process that waits for an answer of ours
  */
-int receipt_read_login(pid_t pid, struct wire_receipt *ret_r);
+int receipt_read_login(pid_t pid, const struct cgroup_leaf *leaf, struct wire_receipt *ret_r);
 
 /* Namespaces of a process. Return: 0 or a negative errno. */
 int receipt_namespaces(pid_t pid, uint64_t ret_inodes[WIRE_NS__COUNT]);
@@ -50,11 +52,12 @@ bool receipt_limits_match(const struct wire_receipt *r);
  * receipt_verify() - Compare a receipt with what was asked for
  * @r:        The receipt, borrowed
  * @req:      What was asked for, borrowed
+ * @leaf:     Its limits are the plan's
  * @ret_what: On failure: the property that differs, static
  *
  * Return: 0, or -EPERM: the run must not go on.
  */
 int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
-                   const char **ret_what);
+                   const struct cgroup_leaf *leaf, const char **ret_what);
 
 #endif

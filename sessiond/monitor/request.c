@@ -38,6 +38,11 @@ bool request_groups_are_valid(uint32_t gid, const struct wire_group groups[WIRE_
     return true;
 }
 
+bool request_mode_is_met(uint32_t wanted, enum wire_cgroup_mode have)
+{
+    return wanted <= (uint32_t)have;
+}
+
 bool request_text_take(const char *field, char *ret_dst, size_t size)
 {
     const char *end = memchr(field, '\0', size);

@@ -21,6 +21,9 @@ bool request_id_is_valid(const char id[WIRE_SESSION_ID_SIZE]);
 bool request_groups_are_valid(uint32_t gid, const struct wire_group groups[WIRE_GROUPS_MAX],
                               uint32_t count);
 
+/* Can everybody here be given the least that was asked for? Nobody gets less than @have. */
+bool request_mode_is_met(uint32_t wanted, enum wire_cgroup_mode have);
+
 /**
  * request_text_take() - Copy a text field if it is one
  * @field:   @size bytes: printable ASCII and a NUL

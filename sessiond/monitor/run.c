@@ -14,6 +14,7 @@
 #include "common/payload.h"
 #include "common/sabotage.h"
 #include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/fdcheck.h"
@@ -54,6 +55,8 @@ struct run {
     struct canary_waiter waiter;
     struct spawned spawned;
     struct spawn_request request;
+    struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
+    char run_id[WIRE_SESSION_ID_SIZE];
     int fds[WIRE_RUN_FD_COUNT];
 };
 
@@ -92,6 +95,7 @@ static void answer_ended(struct run *run)
         .rss_peak_kib = run->exit.rss_peak_kib,
     };
 
+    cgroup_leaf_usage(run->leaf, &msg.usage);
     /*
      * The init's report comes before everything: once it is there the program ended by itself,
      * whatever arrived afterwards. Without one, who killed the init is known here.
@@ -152,7 +156,15 @@ static void run_end(struct run *run)
             answer_failed(m, run->tag, WIRE_STEP_SPAWN, run->kill_asked ? ECANCELED : EPIPE,
                           run->kill_asked ? "cancelled" : "the init died");
     }
+    cgroup_leaf_drop(run->leaf);
     free(run);
+}
+
+/* The end of the init ends everything; the leaf, where it can, at one stroke. */
+static void run_stop(struct run *run)
+{
+    spawned_kill(&run->spawned);
+    cgroup_leaf_kill(run->leaf);
 }
 
 static void run_fail_now(struct run *run, enum wire_step step, int error, const char *what)
@@ -171,7 +183,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
         run->timed_out = !run->kill_asked && !run->exited;
     else
         run_note_failure(run, WIRE_STEP_SPAWN, ETIMEDOUT, "set-up took too long");
-    spawned_kill(&run->spawned);
+    run_stop(run);
 }
 
 /* --- middle -------------------------------------------------------------------------------- */
@@ -190,23 +202,23 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
     struct wire_run_started msg = {
         .head = {.type = WIRE_RUN_STARTED, .size_bytes = sizeof(msg), .tag = run->tag}};
     const char *what = "";
-    int r = receipt_read(extra->pid, &msg.receipt);
+    int r = receipt_read(extra->pid, run->leaf, &msg.receipt);
 
     if (r < 0) {
         run_note_failure(run, WIRE_STEP_RECEIPT, -r, "");
-        spawned_kill(&run->spawned);
+        run_stop(run);
         return;
     }
-    if (!SABOTAGED("verify") && receipt_verify(&msg.receipt, &run->request, &what) < 0) {
+    if (!SABOTAGED("verify") && receipt_verify(&msg.receipt, &run->request, run->leaf, &what) < 0) {
         run_note_failure(run, WIRE_STEP_VERIFY, 0, what);
-        spawned_kill(&run->spawned);
+        run_stop(run);
         return;
     }
     msg.receipt.net_revision = m->net_revision;
     msg.receipt.canary_age_ms = canary_age_ms(m->canary);
     if (timer_set(run, run->wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
         run_note_failure(run, WIRE_STEP_EXEC, EPIPE, "");
-        spawned_kill(&run->spawned);
+        run_stop(run);
         return;
     }
     run->state = RUN_STATE_RUNNING;
@@ -229,7 +241,7 @@ static void run_on_packet(void *arg, const void *buf, size_t size, const struct 
         rep.what[sizeof(rep.what) - 1] = '\0';
         if (rep.step < WIRE_STEP__COUNT)
             run_note_failure(run, rep.step, (int)rep.error, rep.what);
-        spawned_kill(&run->spawned);
+        run_stop(run);
         return;
     case REPORT_READY:
         if (run->state == RUN_STATE_SPAWNING && !run->kill_asked && !run->has_failed)
@@ -252,11 +264,28 @@ static void run_on_dead(void *arg)
 
 static const struct spawned_ops run_ops = {.on_packet = run_on_packet, .on_dead = run_on_dead};
 
+/* The leaf, and its descriptors behind the others. */
+static int run_leaf(struct run *run, int *ret_fds, size_t *ret_n, const char **ret_what)
+{
+    struct monitor *m = run->monitor;
+    int r =
+        cgroup_leaf_new(m->cgroup, CGROUP_RUN, run->request.uid, run->run_id, &run->leaf, ret_what);
+
+    if (r == 0)
+        r = cgroup_leaf_fds(run->leaf, ret_fds, ret_n);
+    if (r < 0)
+        return r;
+    run->request.cgroup_mode = cgroup_mode(m->cgroup);
+    run->request.cgroup_fds = (uint32_t)*ret_n;
+    return 0;
+}
+
 static void run_spawn(struct run *run)
 {
+    int fds[SPAWN_FD_COUNT - 1 + CGROUP_TREES_MAX], *groups = fds + SPAWN_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
-    int fds[SPAWN_FD_COUNT - 1], r;
+    size_t group_count;
 
     r = home_tree(run->request.name, run->request.uid, run->request.gid, HOME_WORK, &tree, &what);
     if (r < 0) {
@@ -268,10 +297,17 @@ static void run_spawn(struct run *run)
     fds[SPAWN_FD_STDOUT - 1] = run->fds[WIRE_RUN_FD_STDOUT];
     fds[SPAWN_FD_STDERR - 1] = run->fds[WIRE_RUN_FD_STDERR];
     fds[SPAWN_FD_WORK - 1] = tree;
+    r = run_leaf(run, groups, &group_count, &what);
+    if (r < 0) {
+        run_fail_now(run, WIRE_STEP_CGROUP, -r, what);
+        return;
+    }
     r = timer_set(run, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&run->spawned, run->monitor->base, run->monitor->spawner_sock,
-                          &run->request, fds, SPAWN_FD_COUNT - 1, &run_ops, run);
+                          &run->request, fds, SPAWN_FD_COUNT - 1 + group_count, &run_ops, run);
+    for (size_t i = 0; i < group_count; i++)
+        (void)close(groups[i]);
     if (r < 0) {
         run_fail_now(run, WIRE_STEP_SPAWN, -r, "");
         return;
@@ -316,7 +352,7 @@ static const char *request_fault(const struct wire_run_start *msg)
         return "profile";
     if (msg->net != WIRE_NET_NONE && msg->net != WIRE_NET_PUBLIC)
         return "net";
-    if (msg->cgroup_mode != WIRE_CGROUP_NONE)
+    if (msg->cgroup_mode > WIRE_CGROUP_V2)
         return "cgroup_mode";
     if (msg->wall_ms == 0 || msg->wall_ms > WIRE_WALL_MS_MAX)
         return "wall_ms";
@@ -374,6 +410,7 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
     };
     memcpy(run->request.groups, msg->groups, sizeof(run->request.groups));
     memcpy(run->request.name, msg->name, sizeof(run->request.name));
+    memcpy(run->run_id, msg->run_id, sizeof(run->run_id));
     run->next = m->runs;
     m->runs = run;
     m->run_count++;
@@ -394,6 +431,10 @@ void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_e
         answer_failed(m, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
         return;
     }
+    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup))) {
+        answer_failed(m, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "cgroup_mode");
+        return;
+    }
     run = m->run_count < WIRE_RUNS_MAX ? run_new(m, msg) : NULL;
     if (!run) {
         answer_failed(m, msg->head.tag, WIRE_STEP_BUSY, EAGAIN, "");
@@ -410,7 +451,7 @@ static void kill_one(struct run *run)
     if (run->state == RUN_STATE_CANARY)
         run_fail_now(run, WIRE_STEP_CANARY, ECANCELED, "cancelled");
     else
-        spawned_kill(&run->spawned);
+        run_stop(run);
 }
 
 void run_kill(struct monitor *m, uint32_t tag)
@@ -446,7 +487,7 @@ void run_kill_public(struct monitor *m)
             continue;
         run->unsafe = true;
         run_note_failure(run, WIRE_STEP_CANARY, 0, "the network rules stopped to hold");
-        spawned_kill(&run->spawned);
+        run_stop(run);
     }
 }
 

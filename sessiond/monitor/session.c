@@ -138,6 +138,7 @@ void session_free(struct session *s)
     }
     canary_cancel(m->canary, &s->waiter);
     spawned_done(&s->spawned);
+    cgroup_leaf_drop(s->leaf);
     session_unwatch(&s->conn_event, &s->conn);
     session_unwatch(&s->holder_event, &s->holder_pidfd);
     session_unwatch(&s->init_event, &s->init_pidfd);
@@ -168,7 +169,7 @@ static void utmp_entry_of(const struct session *s, struct utmp_entry *ret)
     };
 }
 
-static void tell_ended(const struct session *s)
+static void tell_ended(struct session *s)
 {
     struct wire_session_ended msg = {
         .head = {.type = WIRE_SESSION_ENDED, .size_bytes = sizeof(msg)},
@@ -180,6 +181,7 @@ static void tell_ended(const struct session *s)
     int r;
 
     memcpy(msg.session_id, s->record.session_id, sizeof(msg.session_id));
+    session_group_leave(s, &msg.usage);
     utmp_entry_of(s, &entry);
     r = utmp_logout(&entry);
     if (r < 0)
@@ -243,6 +245,7 @@ void session_deny(struct session *s, enum wire_step step, int error, const char 
 /* Nobody is there who would notice the end of the client, look after look: it counts as gone. */
 static void look(struct session *s)
 {
+    session_group_look(s);
     s->stopped_looks = lease_is_stopped((pid_t)s->record.holder_pid) ? s->stopped_looks + 1 : 0;
     if (s->stopped_looks < SESSION_LOOKS_MAX && session_timer(s, SESSION_LOOK_MS) == 0)
         return;
@@ -329,7 +332,7 @@ static int lease_check(const struct session *s, const struct session_lease *msg,
     pid_t holder = (pid_t)s->record.holder_pid;
 
     if (SABOTAGED("verify"))
-        return receipt_read_login(holder, ret_r);
+        return receipt_read_login(holder, s->leaf, ret_r);
     /* /proc does not tell of Landlock: the login has tried it, and its word is all there is. */
     if (s->monitor->scope.ruleset_fd >= 0 && !msg->is_scoped) {
         *ret_what = "abstract scope";
@@ -409,6 +412,8 @@ static void offer(struct session *s)
     /* Is it the process that asked? Its pidfd says that it lives, so the number is its own. */
     if (r == 0 && pidfd_has_exited(s->holder_pidfd))
         r = -ESRCH;
+    if (r == 0)
+        r = session_group_enter(s);
     if (r == 0) {
         s->record.holder_start = start;
         r = session_offer_send(s->conn, s->record.session_id, s->spawned.pidfd, &s->monitor->scope);
@@ -460,9 +465,11 @@ static const struct spawned_ops session_ops = {
 
 static void session_spawn(struct session *s)
 {
+    int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX];
+    int *groups = fds + SPAWN_SESSION_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
-    int fds[SPAWN_SESSION_FD_COUNT - 1], r;
+    size_t group_count;
 
     r = home_tree(s->request.name, s->request.uid, s->request.gid, HOME_WHOLE, &tree, &what);
     if (r < 0) {
@@ -471,10 +478,17 @@ static void session_spawn(struct session *s)
     }
     fds[SPAWN_SESSION_FD_HOME - 1] = tree;
     fds[SPAWN_SESSION_FD_HOLDER - 1] = s->holder_pidfd;
+    r = session_group_make(s, groups, &group_count, &what);
+    if (r < 0) {
+        session_deny(s, WIRE_STEP_CGROUP, -r, what);
+        return;
+    }
     r = session_timer(s, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&s->spawned, s->monitor->base, s->monitor->spawner_sock, &s->request, fds,
-                          SPAWN_SESSION_FD_COUNT - 1, &session_ops, s);
+                          SPAWN_SESSION_FD_COUNT - 1 + group_count, &session_ops, s);
+    for (size_t i = 0; i < group_count; i++)
+        (void)close(groups[i]);
     if (r < 0) {
         session_deny(s, WIRE_STEP_SPAWN, -r, "");
         return;
@@ -506,7 +520,7 @@ static const char *answer_fault(struct monitor *m, const struct session *s,
         return "groups";
     if (msg->profile != WIRE_PROFILE_LOGIN)
         return "profile";
-    if (msg->cgroup_mode != WIRE_CGROUP_NONE)
+    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup)))
         return "cgroup_mode";
     if (!request_id_is_valid(msg->session_id) || session_by_id(m, msg->session_id))
         return "session_id";

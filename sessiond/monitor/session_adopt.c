@@ -38,6 +38,7 @@ static void adopt(void *arg, const struct session_record *record)
     s->record = *record;
     s->was_live = s->is_allowed = true;
     s->state = STATE_LIVE;
+    session_group_adopt(s);
     s->init_pidfd = process_find(record->init_pid, record->init_start);
     s->holder_pidfd = process_find(record->holder_pid, record->holder_start);
     if (s->init_pidfd < 0) {

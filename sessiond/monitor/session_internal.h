@@ -8,6 +8,7 @@
 
 #include "common/session_wire.h"
 #include "sessiond/monitor/canary.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/lease.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/session.h"
@@ -48,6 +49,8 @@ struct session {
     struct canary_waiter waiter;
     struct spawned spawned;
     struct spawn_request request;
+    struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
+    uint64_t oom_kills;       /* as many were logged */
     struct lease_terms terms;
     char tty[WIRE_TTY_SIZE];
     struct session_record record;
@@ -86,6 +89,27 @@ void session_over(struct session *s);
 
 /* LEASE came in state OPENED. May free the session. */
 void session_lease(struct session *s, const struct session_lease *msg);
+
+/* --- session_group.c */
+
+/* Make the leaf. Descriptors for the spawner go to @ret_fds. Return: 0 or -errno, @ret_what set. */
+int session_group_make(struct session *s, int ret_fds[CGROUP_TREES_MAX], size_t *ret_n,
+                       const char **ret_what);
+
+/*
+ * Move the login's process in, before it is answered: what sshd forks for the participant is born
+ * there. Return: 0 or a negative errno.
+ */
+int session_group_enter(struct session *s);
+
+/* The leaf that a record tells of. */
+void session_group_adopt(struct session *s);
+
+/* Log it if processes were killed for want of memory. */
+void session_group_look(struct session *s);
+
+/* Nothing of the session is left but the login's process: say what it used, let the leaf go. */
+void session_group_leave(struct session *s, struct wire_usage *ret_usage);
 
 /* Events of the pidfds; arg is the session. */
 void session_on_init(evutil_socket_t fd, short what, void *arg);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,19 @@
 #include "common/banned.h"
 
 #define STORE_DIR      ATELIER_RUN_DIR "/sessions"
-#define RECORD_VERSION 1u
+#define RECORD_VERSION 2u
 #define TEMP_PREFIX    ".new-"
 #define START_FIELD    22 /* of /proc/PID/stat */
+
+/*
+ * A new version only adds fields at the end of the record, which is the receipt: a record of an
+ * earlier one is whole at its size, and what it does not have is 0. So the sessions of a host live
+ * through an upgrade.
+ */
+static const size_t record_sizes[RECORD_VERSION] = {
+    offsetof(struct session_record, receipt) + offsetof(struct wire_receipt, cgroup_swap_max),
+    sizeof(struct session_record),
+};
 
 static int store_fd = -1;
 
@@ -73,11 +84,11 @@ static bool is_text(const char *field, size_t size)
 static bool record_read(const char *name, struct session_record *ret_record)
 {
     cleanup_close int fd = openat(store_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct session_record r;
+    struct session_record r = {0};
     size_t n;
 
-    if (fd < 0 || fd_read_full(fd, &r, sizeof(r), &n) < 0 || n != sizeof(r) ||
-        r.version != RECORD_VERSION)
+    if (fd < 0 || fd_read_full(fd, &r, sizeof(r), &n) < 0 || r.version == 0 ||
+        r.version > RECORD_VERSION || n != record_sizes[r.version - 1])
         return false;
     if (!is_text(r.session_id, sizeof(r.session_id)) || strcmp(r.session_id, name) != 0 ||
         !name_is_valid_n(r.name, sizeof(r.name)) || !is_text(r.service, sizeof(r.service)) ||

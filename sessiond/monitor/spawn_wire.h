@@ -40,8 +40,16 @@ enum spawn_session_fd {
     SPAWN_SESSION_FD_COUNT,
 };
 
+/*
+ * Behind those: what puts the init into its control groups, as cgroup_leaf_fds() gives it. The
+ * init has none of them any more when it begins.
+ */
+#define SPAWN_GROUPS_MAX 3u
+
 struct spawn_request {
-    uint32_t kind; /* enum spawn_kind */
+    uint32_t kind;        /* enum spawn_kind */
+    uint32_t cgroup_mode; /* enum wire_cgroup_mode */
+    uint32_t cgroup_fds;  /* how many; 0 without control groups */
     uint32_t uid;
     uint32_t gid;
     uint32_t net; /* enum wire_net */

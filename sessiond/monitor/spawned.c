@@ -86,10 +86,10 @@ int spawned_start(struct spawned *s, struct event_base *base, int spawner_sock,
                   const struct spawned_ops *ops, void *arg)
 {
     cleanup_close int ours = -1, theirs = -1;
-    int pair[2], pass[SPAWN_FD_COUNT], on = 1, r;
+    int pair[2], pass[FD_PASS_MAX], on = 1, r;
 
     *s = (struct spawned){.sock = -1, .pidfd = -1, .base = base, .ops = ops, .arg = arg};
-    if (nfds > SPAWN_FD_COUNT - 1)
+    if (nfds > FD_PASS_MAX - 1)
         return -EINVAL;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -errno;

@@ -43,7 +43,8 @@ struct spawned {
  * @base:         Event base, borrowed
  * @spawner_sock: From spawner_start(), borrowed
  * @req:          What, borrowed
- * @fds:          Descriptors from SPAWN_FD_PAYLOAD on, borrowed; none for a probe
+ * @fds:          Descriptors from SPAWN_FD_PAYLOAD on, borrowed; none for a probe. Behind them
+ *                those of the control groups
  * @nfds:         Their number
  *
  * Return: 0, then @ops are called; or a negative errno and nothing is.

@@ -9,9 +9,10 @@
  *   4. drop the bounding set, once for every run to come; ids and capabilities stay, the inits
  *      need them for mounts and ids
  *   5. tell the monitor, then serve
- * Per request: clone3 with all namespaces, send the init's pidfd over the run's socket, close
- * everything of the run. Zombies are reaped by the kernel (SIGCHLD ignored); the monitor watches
- * the pidfds.
+ * Per request: clone3 with all namespaces, into the control group (version 2), send the init's
+ * pidfd over the run's socket, close everything of the run. The new init steps into its groups
+ * (version 1) and makes its cgroup namespace before anything else. Zombies are reaped by the kernel
+ * (SIGCHLD ignored); the monitor watches the pidfds.
  */
 #include "sessiond/monitor/spawner.h"
 
@@ -34,6 +35,8 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "common/sabotage.h"
+#include "sessiond/monitor/cgroup_join.h"
+#include "sessiond/monitor/child.h"
 #include "sessiond/monitor/init.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/session_init.h"
@@ -59,7 +62,7 @@ static void report_failure(int sock, enum wire_step step, int error, const char 
 
 static uint64_t namespaces(const struct spawn_request *req)
 {
-    uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
     if (!SABOTAGED("pidns"))
         flags |= CLONE_NEWPID;
@@ -70,7 +73,8 @@ static uint64_t namespaces(const struct spawn_request *req)
 }
 
 static void request_serve(const struct spawner_setup *setup, int sock,
-                          const struct spawn_request *req, int fds[SPAWN_FD_COUNT])
+                          const struct spawn_request *req, int fds[SPAWN_FD_COUNT],
+                          const int groups[])
 {
     struct report rep = {.kind = REPORT_SPAWNED};
     cleanup_close int pidfd = -1;
@@ -79,10 +83,21 @@ static void request_serve(const struct spawner_setup *setup, int sock,
         .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
     };
-    long pid = syscall(SYS_clone3, &args, sizeof(args));
+    long pid;
 
+    if (cgroup_is_entered_by_clone(req)) {
+        args.flags |= (uint64_t)CLONE_INTO_CGROUP;
+        args.cgroup = (uint64_t)(unsigned)groups[0];
+    }
+    pid = syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
+        const char *what;
+        int r;
+
         (void)close(sock);
+        r = cgroup_join(req, groups, &what);
+        if (r < 0)
+            run_step_failed(fds[SPAWN_FD_SOCKET], WIRE_STEP_CGROUP, -r, what);
         if (req->kind == SPAWN_SESSION)
             session_init_main(setup, req, fds);
         init_main(setup, req, fds);
@@ -110,16 +125,17 @@ static _Noreturn void spawner_loop(const struct spawner_setup *setup, int sock)
 {
     for (;;) {
         struct spawn_request req;
+        int fds[SPAWN_FD_COUNT];
         struct msg_extra extra;
         size_t n, want;
 
         if (msg_recv(sock, &req, sizeof(req), &n, &extra) < 0 || n == 0)
             _exit(0);
-        want = n == sizeof(req) ? fds_wanted(&req) : 0;
-        if (want > 0 && extra.nfds == want) {
-            for (size_t i = want; i < SPAWN_FD_COUNT; i++)
-                extra.fds[i] = -1;
-            request_serve(setup, sock, &req, extra.fds);
+        want = n == sizeof(req) && req.cgroup_fds <= SPAWN_GROUPS_MAX ? fds_wanted(&req) : 0;
+        if (want > 0 && extra.nfds == want + req.cgroup_fds) {
+            for (size_t i = 0; i < SPAWN_FD_COUNT; i++)
+                fds[i] = i < want ? extra.fds[i] : -1;
+            request_serve(setup, sock, &req, fds, extra.fds + want);
         }
         msg_extra_done(&extra);
     }

@@ -15,9 +15,11 @@ test_fdcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
 # --- the monitor's eye on logins
 check_PROGRAMS += test_lease
 TESTS += test_lease
-test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c
-test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-test_lease_LDADD = libpolicy.la libcommon.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
+test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c \
+	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
+	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
+test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 
 # --- records of sessions. Each includes what it tests, with other paths.
 check_PROGRAMS += test_session_store test_utmp

@@ -150,6 +150,98 @@ static void every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost(void
     assert_string_equal(outcome_session_end_key(WIRE_SESSION_END__COUNT), "lost");
 }
 
+static struct outcome outcome_with(enum wire_end end, uint32_t value, uint64_t oom_kills,
+                                   uint64_t pids_refused, enum kill_reason asked)
+{
+    struct wire_run_ended m = {
+        .end = end,
+        .value = value,
+        .usage = {.memory_peak_bytes = 4096,
+                  .cpu_us = 9000,
+                  .pids_peak = WIRE_NOT_KNOWN,
+                  .oom_kills = oom_kills,
+                  .pids_refused = pids_refused},
+    };
+
+    return outcome_of_end(&m, asked, "/usr/bin/x");
+}
+
+static void memory_then_processes_then_time_then_the_programs_own_end(void **state)
+{
+    const uint64_t unknown = WIRE_NOT_KNOWN;
+    const struct {
+        enum wire_end end;
+        uint32_t value;
+        uint64_t oom_kills, pids_refused;
+        enum kill_reason asked;
+        enum status status;
+    } cases[] = {
+        {WIRE_END_EXIT, 0, unknown, unknown, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 0, 0, 0, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 0, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_EXIT, 0, 0, 3, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 1, 0, 3, KILL_NOT_ASKED, STATUS_PIDS},
+        {WIRE_END_EXIT, 1, unknown, unknown, KILL_NOT_ASKED, STATUS_EXIT},
+        {WIRE_END_SIGNAL, SIGKILL, 1, 3, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_LOST, 0, 2, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_LOST, 0, 0, 0, KILL_NOT_ASKED, STATUS_SIGNAL},
+        {WIRE_END_TIMEOUT, 0, 0, 1, KILL_NOT_ASKED, STATUS_PIDS},
+        {WIRE_END_TIMEOUT, 0, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_TIMEOUT, 0, 0, 0, KILL_NOT_ASKED, STATUS_TIMEOUT_WALL},
+        /* What we ended, we ended. */
+        {WIRE_END_KILLED, 0, 1, 1, KILL_LOCKED, STATUS_LOCKED},
+        {WIRE_END_KILLED, 0, 1, 1, KILL_CLIENT_GONE, STATUS_CANCELLED},
+        {WIRE_END_KILLED, 0, 1, 1, KILL_FLOOD, STATUS_OUTPUT_FLOOD},
+        {WIRE_END_UNSAFE, 0, 1, 1, KILL_NOT_ASKED, STATUS_INTERNAL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcome o = outcome_with(cases[i].end, cases[i].value, cases[i].oom_kills,
+                                        cases[i].pids_refused, cases[i].asked);
+
+        assert_int_equal(o.status, cases[i].status);
+    }
+    /* Code and signal stay data. */
+    assert_int_equal(outcome_with(WIRE_END_EXIT, 7, 1, 0, KILL_NOT_ASKED).exit_code, 7);
+    assert_int_equal(outcome_with(WIRE_END_LOST, 0, 1, 0, KILL_NOT_ASKED).signal, SIGKILL);
+}
+
+static void usage_is_of_the_group_where_there_is_one_and_else_null(void **state)
+{
+    struct outcome o = outcome_with(WIRE_END_EXIT, 0, 0, 0, KILL_NOT_ASKED);
+    json_t *end = json_of_outcome(&o, 0), *usage = json_object_get(end, "usage");
+
+    (void)state;
+    assert_int_equal(json_integer_value(json_object_get(usage, "memory_peak")), 4096);
+    assert_true(json_is_null(json_object_get(usage, "pids_peak")));
+    assert_int_equal(json_integer_value(json_object_get(usage, "cpu_ms")), 9);
+    json_decref(end);
+    o = outcome_of_loss();
+    end = json_of_outcome(&o, 0);
+    usage = json_object_get(end, "usage");
+    assert_true(json_is_null(json_object_get(usage, "memory_peak")));
+    json_decref(end);
+}
+
+static void receipt_says_null_of_swap_only_without_a_group_or_a_limit(void **state)
+{
+    struct wire_receipt r = {.cgroup_mode = WIRE_CGROUP_V2};
+    json_t *j = json_of_receipt(&r), *group = json_object_get(j, "cgroup");
+
+    (void)state;
+    assert_true(json_is_integer(json_object_get(group, "swap_max")));
+    assert_true(json_is_false(json_object_get(group, "oom_group")));
+    assert_true(json_is_null(json_object_get(group, "cpu_quota_us")));
+    json_decref(j);
+    r.cgroup_mode = WIRE_CGROUP_NONE;
+    j = json_of_receipt(&r);
+    group = json_object_get(j, "cgroup");
+    assert_true(json_is_null(json_object_get(group, "swap_max")));
+    assert_true(json_is_null(json_object_get(group, "oom_group")));
+    json_decref(j);
+}
+
 static void loss_of_sessiond_is_internal(void **state)
 {
     struct outcome o = outcome_of_loss();
@@ -195,6 +287,9 @@ int main(void)
         cmocka_unit_test(every_end_has_its_status),
         cmocka_unit_test(every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy),
         cmocka_unit_test(every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost),
+        cmocka_unit_test(memory_then_processes_then_time_then_the_programs_own_end),
+        cmocka_unit_test(usage_is_of_the_group_where_there_is_one_and_else_null),
+        cmocka_unit_test(receipt_says_null_of_swap_only_without_a_group_or_a_limit),
         cmocka_unit_test(loss_of_sessiond_is_internal),
         cmocka_unit_test(receipt_says_net_from_the_namespace_and_null_for_no_limit),
     };

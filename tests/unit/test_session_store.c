@@ -297,6 +297,31 @@ static void torn_records_are_put_away(void **state)
     assert_int_equal(f.n, 1);
 }
 
+/* As version 1 wrote it: all but the last fields of the receipt. */
+static void a_record_of_an_earlier_version_is_read_and_what_it_lacks_is_0(void **state)
+{
+    struct session_record r = record_of(ID_ONE);
+    struct found f;
+
+    (void)state;
+    if (needs_root())
+        skip();
+    assert_true(record_sizes[0] < sizeof(r));
+    r.version = 1;
+    r.receipt.canary_age_ms = 77;
+    r.receipt.cgroup_swap_max = 5;
+    store_write(ID_ONE, &r, record_sizes[0]);
+    assert_int_equal(store_read(&f), 0);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.last.receipt.canary_age_ms, 77);
+    assert_int_equal(f.last.receipt.cgroup_swap_max, 0);
+    assert_int_equal(f.last.receipt.cgroup_mode, WIRE_CGROUP_NONE);
+    /* Its size does not fit another version. */
+    r.version = RECORD_VERSION;
+    store_write(ID_ONE, &r, record_sizes[0]);
+    assert_broken(ID_ONE);
+}
+
 static void records_of_another_version_are_put_away(void **state)
 {
     struct session_record r = record_of(ID_ONE);
@@ -506,6 +531,7 @@ int main(void)
         WITH_STORE(whoever_reads_may_drop),
         WITH_STORE(a_record_that_cannot_be_put_leaves_nothing),
         WITH_STORE(torn_records_are_put_away),
+        WITH_STORE(a_record_of_an_earlier_version_is_read_and_what_it_lacks_is_0),
         WITH_STORE(records_of_another_version_are_put_away),
         WITH_STORE(records_with_a_field_that_cannot_be_are_put_away),
         WITH_STORE(what_is_no_file_is_put_away),

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * cgroup_clean.c - control groups: what is over is removed.
+ *
+ * A group goes away when it is empty, which is a moment after the init was reaped. So nothing
+ * waits for it: dropped leaves are on a list, and a timer tries until they are gone. The same timer
+ * removes the group of a user some seconds after the last leaf: somebody who starts one run after
+ * the other keeps it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/ids.h"
+#include "sessiond/monitor/cgroup_internal.h"
+#include "sessiond/monitor/clock.h"
+#include "sessiond/shared/log.h"
+
+#include "common/banned.h"
+
+#define TRY_SOON_MS  10   /* mostly the first look is the last one */
+#define TRY_AGAIN_MS 200  /* when it was not */
+#define LATE_MS      5000 /* longer than any process takes to die */
+#define USER_IDLE_MS 5000
+#define GOODBYE_MS   2000 /* for the process of a login */
+
+static void timer_set(struct cgroup *cg, int64_t ms)
+{
+    struct timeval tv = ms_timeval(ms);
+
+    if (cg->timer && event_add(cg->timer, &tv) < 0)
+        log_warning("no memory to remove control groups");
+}
+
+static bool leaf_remove(struct cgroup_leaf *leaf, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - leaf->dropped_ms;
+    int r = cgroup_node_remove(&leaf->user->node, leaf->name);
+
+    if (r == 0)
+        return true;
+    if (leaf->kind == CGROUP_RUN || age_ms >= GOODBYE_MS)
+        cgroup_leaf_kill(leaf);
+    if (age_ms >= LATE_MS && !leaf->is_late) {
+        leaf->is_late = true;
+        log_warning("a control group cannot be removed leaf=%s uid=%u errno=%d", leaf->name,
+                    leaf->user->uid, -r);
+    }
+    return false;
+}
+
+static void user_remove(struct cgroup *cg, struct cgroup_user *user)
+{
+    char name[CGROUP_NAME_SIZE];
+
+    (void)snprintf(name, sizeof(name), "u%u", user->uid);
+    /* Not empty: there are leaves that an earlier sessiond left, which the next sweep finds. */
+    (void)cgroup_node_remove(&cg->root, name);
+    cgroup_user_free(cg, user);
+}
+
+void cgroup_clean(struct cgroup *cg)
+{
+    int64_t now_ms = clock_ms(), next_ms = -1;
+
+    for (struct cgroup_leaf **p = &cg->dropped; *p;) {
+        struct cgroup_leaf *leaf = *p;
+
+        if (leaf_remove(leaf, now_ms)) {
+            *p = leaf->next;
+            cgroup_leaf_free(leaf);
+        } else {
+            next_ms = TRY_AGAIN_MS;
+            p = &leaf->next;
+        }
+    }
+    for (struct cgroup_user *user = cg->users, *next; user; user = next) {
+        next = user->next;
+        if (user->leaves > 0)
+            continue;
+        if (user->is_stale || now_ms - user->empty_ms >= USER_IDLE_MS)
+            user_remove(cg, user);
+        else if (next_ms < 0)
+            next_ms = USER_IDLE_MS;
+    }
+    if (next_ms >= 0)
+        timer_set(cg, next_ms);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    cgroup_clean(arg);
+}
+
+int cgroup_start(struct cgroup *cg, struct event_base *base)
+{
+    cg->timer = evtimer_new(base, on_timer, cg);
+    return cg->timer ? 0 : -ENOMEM;
+}
+
+void cgroup_leaf_drop(struct cgroup_leaf *leaf)
+{
+    struct cgroup *cg;
+
+    if (!leaf)
+        return;
+    cg = leaf->cg;
+    for (struct cgroup_leaf **p = &cg->leaves; *p; p = &(*p)->next) {
+        if (*p == leaf) {
+            *p = leaf->next;
+            break;
+        }
+    }
+    leaf->dropped_ms = clock_ms();
+    leaf->next = cg->dropped;
+    cg->dropped = leaf;
+    timer_set(cg, TRY_SOON_MS);
+}
+
+/* --- what an earlier sessiond has left ----------------------------------------------------- */
+
+static bool is_open(const struct cgroup *cg, uint32_t uid, const char *name)
+{
+    for (const struct cgroup_leaf *leaf = cg->leaves; leaf; leaf = leaf->next) {
+        if (leaf->user->uid == uid && strcmp(leaf->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Return: kind, or -1: not one of ours. */
+static int kind_of(const char *name)
+{
+    if (strncmp(name, "run-", 4) == 0)
+        return CGROUP_RUN;
+    return strncmp(name, "session-", 8) == 0 ? CGROUP_SESSION : -1;
+}
+
+static void sweep_user(struct cgroup *cg, const struct cgroup_user *user, int dir, uint32_t uid)
+{
+    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!list)
+        return;
+    (void)fd_take(&fd);
+    for (struct dirent *e; (e = readdir(list));) {
+        int kind = kind_of(e->d_name);
+        struct cgroup_leaf *leaf;
+
+        if (kind < 0 || is_open(cg, uid, e->d_name))
+            continue;
+        /* With several trees it may be in some of them only: made whole, it is removed whole. */
+        (void)cgroup_node_make(&user->node, e->d_name);
+        if (cgroup_leaf_find(cg, (enum cgroup_kind)kind, uid, strchr(e->d_name, '-') + 1, &leaf) <
+            0)
+            continue;
+        log_notice("a control group was left leaf=%s uid=%u", e->d_name, uid);
+        cgroup_leaf_kill(leaf);
+        cgroup_leaf_drop(leaf);
+    }
+    (void)closedir(list);
+}
+
+static void sweep_tree(struct cgroup *cg, int dir)
+{
+    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!list)
+        return;
+    (void)fd_take(&fd);
+    for (struct dirent *e; (e = readdir(list));) {
+        cleanup_close int user_dir = -1;
+        struct cgroup_user *user;
+        const char *what;
+        uint32_t uid;
+
+        if (e->d_name[0] != 'u' || str_to_u32(e->d_name + 1, UINT32_MAX, &uid) < 0 ||
+            !id_is_allocatable(uid))
+            continue;
+        user_dir = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        /* Known from here on, so that it is removed in its time if it stays empty. */
+        if (user_dir >= 0 && cgroup_user_get(cg, uid, &user, &what) == 0)
+            sweep_user(cg, user, user_dir, uid);
+    }
+    (void)closedir(list);
+}
+
+void cgroup_sweep(struct cgroup *cg)
+{
+    for (int i = 0; cg->ops && i < CGROUP_TREES_MAX; i++) {
+        if (cg->root.dirs[i] >= 0)
+            sweep_tree(cg, cg->root.dirs[i]);
+    }
+    if (cg->ops)
+        timer_set(cg, TRY_SOON_MS);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+/* cgroup_internal.h - what the lifecycle of control groups and its two backends share. */
+#ifndef ATELIER_CGROUP_INTERNAL_H
+#define ATELIER_CGROUP_INTERNAL_H
+
+#include "policy/plan.h"
+#include "sessiond/monitor/cgroup.h"
+
+#define CGROUP_NAME_SIZE 48 /* "session-" and 32 digits */
+
+/* Version 1 has a tree for each controller; version 2 has one, the first. */
+enum cgroup_tree {
+    CGROUP_MEMORY,
+    CGROUP_PIDS,
+    CGROUP_CPU,
+};
+
+/* One directory in each tree; -1 where a tree is not used. */
+struct cgroup_node {
+    int dirs[CGROUP_TREES_MAX];
+};
+
+/* How a backend does it. All take descriptors of directories; 0 or -errno, @ret_what static. */
+struct cgroup_ops {
+    enum wire_cgroup_mode mode;
+    /* Is it a tree of this kind, with what is needed? */
+    int (*check)(const struct cgroup_node *root, const char **ret_what);
+    int (*limit_user)(const struct cgroup_node *user, const struct plan_cgroup *plan,
+                      const char **ret_what);
+    int (*limit_leaf)(const struct cgroup_node *leaf, const struct plan_cgroup *plan,
+                      const char **ret_what);
+    /* The file or directory that a new init needs, one for each tree. Return: descriptor. */
+    int (*entrance)(int dir);
+    /* Limits of the leaf, as the kernel has them. */
+    int (*read)(const struct cgroup_node *leaf, struct wire_receipt *r);
+    bool (*matches)(const struct cgroup_node *leaf, const struct plan_cgroup *plan,
+                    const struct wire_receipt *r);
+    void (*usage)(const struct cgroup_node *leaf, struct wire_usage *u);
+    void (*kill)(const struct cgroup_node *leaf);
+    /* Name of a tree in /proc/PID/cgroup, between its colons. */
+    const char *(*tree_name)(enum cgroup_tree tree);
+};
+
+extern const struct cgroup_ops cgroup_v1_ops;
+extern const struct cgroup_ops cgroup_v2_ops;
+
+/* The group of a user, open while there is a leaf in it, and for a while after. */
+struct cgroup_user {
+    struct cgroup_user *next;
+    uint32_t uid;
+    unsigned leaves;
+    bool is_stale;    /* its directory is gone: nothing new in it */
+    int64_t empty_ms; /* since when it has no leaf */
+    struct cgroup_node node;
+};
+
+struct cgroup_leaf {
+    struct cgroup_leaf *next; /* of all that are open, or of the dropped */
+    struct cgroup *cg;
+    struct cgroup_user *user;
+    enum cgroup_kind kind;
+    int64_t dropped_ms;
+    bool is_late; /* said already that it does not go away */
+    char name[CGROUP_NAME_SIZE];
+    struct cgroup_node node;
+};
+
+struct cgroup {
+    const struct cgroup_config *config;
+    const struct cgroup_ops *ops; /* NULL: none */
+    struct cgroup_node root;
+    struct cgroup_user *users;
+    struct cgroup_leaf *leaves;  /* open */
+    struct cgroup_leaf *dropped; /* to be removed */
+    struct event *timer;
+};
+
+static inline const struct plan_cgroup *cgroup_plan_of(enum cgroup_kind kind)
+{
+    return kind == CGROUP_RUN ? &plan_cgroup_run : &plan_cgroup_session;
+}
+
+/* Open the directories of the options again. Return: 0 or a negative errno, and the old stay. */
+int cgroup_root_open(struct cgroup *cg, const char **ret_what);
+
+/* The group of a user, made and limited if need be; borrowed. */
+int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_user,
+                    const char **ret_what);
+
+/* Close and release; nothing is removed. */
+void cgroup_user_free(struct cgroup *cg, struct cgroup_user *user);
+void cgroup_leaf_free(struct cgroup_leaf *leaf);
+
+/* Remove what can be removed, and come back if something is left. */
+void cgroup_clean(struct cgroup *cg);
+
+void cgroup_node_init(struct cgroup_node *node);
+void cgroup_node_close(struct cgroup_node *node);
+int cgroup_node_open(const struct cgroup_node *parent, const char *name,
+                     struct cgroup_node *ret_node);
+/* Return: 0; -EEXIST if one was there; or a negative errno. */
+int cgroup_node_make(const struct cgroup_node *parent, const char *name);
+/* Fine if it is gone. Return: 0 or a negative errno (-EBUSY: somebody is in it). */
+int cgroup_node_remove(const struct cgroup_node *parent, const char *name);
+
+/* Files. "max" reads as UINT64_MAX. */
+int cgroup_write(int dir, const char *file, const char *text);
+int cgroup_write_u64(int dir, const char *file, uint64_t v);
+int cgroup_read(int dir, const char *file, char *buf, size_t size);
+int cgroup_read_u64(int dir, const char *file, uint64_t *ret_v);
+/* Number behind "KEY " at the start of a line. Return: 0, -ENOENT, or a negative errno. */
+int cgroup_read_key(int dir, const char *file, const char *key, uint64_t *ret_v);
+/* Is the process in cgroup.procs? */
+bool cgroup_procs_has(int dir, pid_t pid);
+
+#endif
