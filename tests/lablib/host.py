@@ -27,6 +27,7 @@ import traceback
 LIB = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, LIB)
 
+import cgroups  # noqa: E402
 import linux  # noqa: E402
 import network  # noqa: E402
 import root  # noqa: E402
@@ -59,6 +60,7 @@ def parse_arguments(args):
     parser.add_argument("--script", action="append", default=[])
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--no-services", action="store_true")
+    parser.add_argument("--cgroups", action="store_true")
     parser.add_argument("--logs", action="store_true")
     split = args.index("--")
     options = parser.parse_args(args[:split])
@@ -75,6 +77,12 @@ def exit_code(status):
 def outer(options):
     terminal = os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS | {signal.SIGCHLD})
+    try:
+        groups = cgroups.Cgroups() if options.cgroups else None
+    except (OSError, cgroups.CgroupError) as error:
+        print(f"lab: control groups: {error}", file=sys.stderr)
+        return LAB_FAILED
+    options.sessiond = groups.options if groups else []
     alive_read, alive_write = os.pipe()
     linux.unshare(linux.CLONE_NEWPID)
     pid = os.fork()
@@ -82,6 +90,8 @@ def outer(options):
         code = LAB_FAILED
         try:
             os.close(alive_write)
+            if groups:
+                groups.forget()
             code = inner(options, alive_read)
         except BaseException:
             traceback.print_exc()
@@ -94,6 +104,8 @@ def outer(options):
         if fd >= 0:
             os.close(fd)
     code = outer_wait(pid)
+    if groups and groups.close() != 0:
+        code = code or LAB_FAILED
     if terminal:  # a shell in the lab cannot name our process group to give the terminal back
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         os.tcsetpgrp(0, os.getpgrp())
@@ -138,7 +150,7 @@ def inner(options, alive_fd):
             signal.signal(signum, raise_stopped)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS | {signal.SIGCHLD})
         environment = build_host(options)
-        labd = start_labd()
+        labd = start_labd(options.sessiond)
         if not options.no_services:
             start_services()
         if options.relay_fd >= 0:
@@ -221,11 +233,12 @@ def start_relay(fd):
         return str(sock.getsockname()[1])
 
 
-def start_labd():
+def start_labd(sessiond_options):
     """labd with its sockets bound, but no daemon started."""
     ready_read, ready_write = os.pipe()
     with open("/run/lab/labd.log", "ab") as log:
-        labd = subprocess.Popen(["/usr/local/libexec/lab/labd", str(ready_write)], cwd="/",
+        labd = subprocess.Popen(["/usr/local/libexec/lab/labd", str(ready_write), *sessiond_options],
+                                cwd="/",
                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                 pass_fds=[ready_write], start_new_session=True)
     os.close(ready_write)
