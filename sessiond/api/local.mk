@@ -20,7 +20,7 @@ libapi_la_SOURCES = \
 libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 libapi_la_LIBADD = libregistry.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
 
-sbin_PROGRAMS += sessiond-api
+programs_PROGRAMS += sessiond-api
 sessiond_api_SOURCES = \
 	%D%/app.h \
 	%D%/audit.c %D%/audit.h \

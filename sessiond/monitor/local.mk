@@ -42,7 +42,7 @@ monitor_sources = \
 	%D%/utmp.c %D%/utmp.h
 
 # Below the directory: a program "sessiond" at the top would be in the way of sessiond/.
-sbin_PROGRAMS += sessiond/monitor/sessiond
+programs_PROGRAMS += sessiond/monitor/sessiond
 sessiond_monitor_sessiond_SOURCES = $(monitor_sources)
 sessiond_monitor_sessiond_CFLAGS = $(pie_cflags) $(CAP_CFLAGS) $(EVENT_CFLAGS)
 sessiond_monitor_sessiond_LDFLAGS = $(pie_ldflags)

@@ -161,8 +161,8 @@ def the_built_services_start():
     if not os.path.exists(f"{BUILD}/Makefile"):
         raise Skip(f"{BUILD} has no Makefile")
     lab("true")  # installs what is built into the stage
-    for path in ("sbin/sessiond", "sbin/sessiond-api", "lib/atelier/atelier-sshd-start"):
-        if not os.path.exists(f"{BUILD}/stage/usr/{path}"):
+    for path in ("sessiond", "sessiond-api", "atelier-sshd-start"):
+        if not os.path.exists(f"{BUILD}/stage/usr/lib/atelier/{path}"):
             raise Skip(f"{path} is not among what is built")
     done = lab("sh", "-c", "lab-service status; ss -Hltnp 'sport = 2222'", options=())
     expect(re.match(r"sessiond running pid \d+\nsessiond-api running pid \d+\n"

@@ -23,9 +23,9 @@ STALE_S = 1.1  # a proof of the canary is good for a second
 
 # name: (shipped, built to be sabotaged, what only the latter has in its text, and in its symbols)
 BINARIES = {
-    "sessiond": ("/usr/sbin/sessiond", "sessiond/monitor/sessiond-sabotage",
+    "sessiond": ("/usr/lib/atelier/sessiond", "sessiond/monitor/sessiond-sabotage",
                  b"ATELIER_SABOTAGE", "sabotage_enabled"),
-    "sessiond-api": ("/usr/sbin/sessiond-api", "sessiond/api/sessiond-api-sabotage",
+    "sessiond-api": ("/usr/lib/atelier/sessiond-api", "sessiond/api/sessiond-api-sabotage",
                      b"ATELIER_SABOTAGE", "sabotage_sql"),
     "pam_atelier.so": (None, ".libs/pam_atelier_sabotage.so", b"sabotage=", None),
 }
