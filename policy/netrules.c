@@ -233,6 +233,30 @@ int netrules_text(enum netrules_family family, const struct netrules_spec *spec,
     return 0;
 }
 
+int netrules_removal(const struct netrules_spec *spec, char **ret_text)
+{
+    cleanup_free char *buf = malloc(TEXT_SIZE);
+    struct text t = {.buf = buf};
+
+    if (!buf)
+        return -ENOMEM;
+    add(&t, "*filter\n");
+    if (spec->jump_present)
+        add(&t, "-D OUTPUT " JUMP "\n");
+    if (spec->drop_present)
+        add(&t, "-D OUTPUT " DROP "\n");
+    /* Naming a chain makes it, if it is not there, and empties it: then both can be deleted. */
+    if (!spec->jump_present && !spec->drop_present)
+        add(&t, ":" NETRULES_CHAIN " - [0:0]\n:" NETRULES_CHAIN_NO " - [0:0]\n"
+                "-X " NETRULES_CHAIN "\n-X " NETRULES_CHAIN_NO "\n");
+    add(&t, "COMMIT\n");
+    if (t.overflow)
+        return -ENOMEM;
+    *ret_text = buf;
+    buf = NULL;
+    return 0;
+}
+
 /* FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static uint32_t fnv_add(uint32_t hash, const char *s)
 {

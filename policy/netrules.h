@@ -57,6 +57,19 @@ const char *netrules_drop(void);
 int netrules_text(enum netrules_family family, const struct netrules_spec *spec, char **ret_text);
 
 /**
+ * netrules_removal() - What takes the rules of one family away again, for either program
+ * @spec:     jump_present and drop_present count, and are as important as in netrules_text()
+ * @ret_text: NUL-terminated text, heap, free() it
+ *
+ * One transaction. While OUTPUT has one of the two rules it takes them out, each once; when it has
+ * neither, it deletes the chains, which cannot go while something jumps to them. So: again, until
+ * there is nothing of either.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int netrules_removal(const struct netrules_spec *spec, char **ret_text);
+
+/**
  * netrules_revision() - One number for the rules of both families
  * @spec:         As for netrules_text(); jump_present and drop_present have no influence
  * @ret_revision: Never 0; the same for the same rules on every host and after every restart

@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += libsessiond_shared.la
 libsessiond_shared_la_SOURCES = \
 	%D%/shared/listen_fds.c %D%/shared/listen_fds.h \
-	%D%/shared/log.c %D%/shared/log.h
+	%D%/shared/log.c %D%/shared/log.h \
+	%D%/shared/notify.c %D%/shared/notify.h
 
 include sessiond/monitor/local.mk
 include sessiond/api/local.mk

@@ -33,6 +33,7 @@
 #include "sessiond/api/session.h"
 #include "sessiond/shared/listen_fds.h"
 #include "sessiond/shared/log.h"
+#include "sessiond/shared/notify.h"
 
 #include "common/banned.h"
 
@@ -204,6 +205,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 
     (void)what;
     log_info("told to end signal=%d runs=%u", (int)number, run_table_count(app->runs));
+    notify_send("STOPPING=1");
     app->is_stopping = true;
     for (int i = 0; i < DOOR__COUNT; i++)
         door_quiesce(app->doors[i]);
@@ -349,18 +351,43 @@ static int link_base_default(struct options *o)
     return magic_link_base_is_valid(o->link_base) ? 0 : -EINVAL;
 }
 
+/* HTTP, logins and the line to sessiond are all on this loop: if this is called, they are, too. */
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    (void)arg;
+    notify_send("WATCHDOG=1");
+}
+
+/* Return: 0 or -ENOMEM. */
+static int watchdog_start(struct app *app, struct event **ret_event)
+{
+    uint32_t ms = notify_watchdog_ms();
+    const struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+
+    if (ms == 0)
+        return 0;
+    *ret_event = event_new(app->base, -1, EV_PERSIST, on_watchdog, NULL);
+    return *ret_event && event_add(*ret_event, &tv) == 0 ? 0 : -ENOMEM;
+}
+
 static int app_serve(struct app *app)
 {
     struct event *term = evsignal_new(app->base, SIGTERM, on_signal, app);
     struct event *interrupt = evsignal_new(app->base, SIGINT, on_signal, app);
-    int r = -ENOMEM;
+    struct event *watchdog = NULL;
+    int r = watchdog_start(app, &watchdog);
 
-    if (term && interrupt && evsignal_add(term, NULL) == 0 && evsignal_add(interrupt, NULL) == 0) {
+    if (!term || !interrupt || evsignal_add(term, NULL) < 0 || evsignal_add(interrupt, NULL) < 0)
+        r = -ENOMEM;
+    if (r == 0) {
         log_info("ready version=%s", PACKAGE_VERSION);
         notify_send("READY=1");
         r = event_base_dispatch(app->base) < 0 ? -EIO : 0;
-        notify_send("STOPPING=1");
     }
+    if (watchdog)
+        event_free(watchdog);
     if (term)
         event_free(term);
     if (interrupt)
@@ -378,6 +405,7 @@ int main(int argc, char **argv)
     int r;
 
     log_init("sessiond-api");
+    notify_init();
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EX_USAGE;
     if (getuid() == 0 || geteuid() == 0) {

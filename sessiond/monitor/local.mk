@@ -39,7 +39,8 @@ monitor_sources = \
 	%D%/spawner.c %D%/spawner.h \
 	%D%/target.c %D%/target.h \
 	%D%/tree.c %D%/tree.h \
-	%D%/utmp.c %D%/utmp.h
+	%D%/utmp.c %D%/utmp.h \
+	%D%/watchdog.c %D%/watchdog.h
 
 # Below the directory: a program "sessiond" at the top would be in the way of sessiond/.
 programs_PROGRAMS += sessiond/monitor/sessiond

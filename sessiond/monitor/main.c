@@ -44,8 +44,10 @@
 #include "sessiond/monitor/scope.h"
 #include "sessiond/monitor/session.h"
 #include "sessiond/monitor/spawner.h"
+#include "sessiond/monitor/watchdog.h"
 #include "sessiond/shared/listen_fds.h"
 #include "sessiond/shared/log.h"
+#include "sessiond/shared/notify.h"
 
 #include "common/banned.h"
 
@@ -63,11 +65,16 @@ struct daemon {
     struct cgroup_config groups;
     int spawner_pidfd;
     int exit_code;
+    bool is_removal; /* take the network rules away, do nothing else */
 };
 
 const char *argp_program_version = PACKAGE_STRING;
 
+#define OPTION_REMOVE_RULES 256 /* no short form: nobody may type it by mistake */
+
 static const struct argp_option options[] = {
+    {"remove-network-rules", OPTION_REMOVE_RULES, 0, 0,
+     "Take the network rules away, and exit: participants are no longer held", 0},
     {"resolver", 'r', "ADDRESS", 0, "Open ADDRESS on port 53 to runs with net public (repeatable)",
      0},
     {"cgroup", 'g', "DIR", 0,
@@ -84,6 +91,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct daemon *d = state->input;
 
     switch (key) {
+    case OPTION_REMOVE_RULES:
+        d->is_removal = true;
+        return 0;
     case 'r':
         switch (net_resolver_add(&d->net, arg)) {
         case 0:
@@ -244,6 +254,7 @@ static void on_terminate(evutil_socket_t sig, short what, void *arg)
     (void)what;
     log_info("ending signal=%d runs=%u sessions=%u (sessions stay)", (int)sig, d->monitor.run_count,
              session_count(&d->monitor));
+    notify_send("STOPPING=1");
     (void)event_base_loopbreak(d->monitor.base);
 }
 
@@ -307,6 +318,9 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
         return r;
     cgroup_sweep(m->cgroup);
     *ret_what = "event loop";
+    r = watchdog_init(m);
+    if (r < 0)
+        return r;
     events[0] = evsignal_new(m->base, SIGTERM, on_terminate, d);
     events[1] = evsignal_new(m->base, SIGINT, on_terminate, d);
     events[2] = evsignal_new(m->base, SIGHUP, on_hangup, d);
@@ -318,10 +332,20 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     notify_send("READY=1");
     log_info("ready");
     (void)event_base_dispatch(m->base);
-    notify_send("STOPPING=1");
     /* The death of this process ends the spawner and with it every init, whatever happens here. */
     core_free(m->core);
     return 0;
+}
+
+static int rules_remove(void)
+{
+    const char *what;
+    int r = net_unload(&what);
+
+    if (r == 0)
+        return EXIT_SUCCESS;
+    log_error("the network rules cannot be removed: %s: %s", what, strerror(-r));
+    return EX_UNAVAILABLE;
 }
 
 static int start_failed(const char *what, int r)
@@ -340,12 +364,15 @@ int main(int argc, char *argv[])
 
     stdio_ensure();
     signals_reset();
+    notify_init();
     (void)argp_parse(&parser, argc, argv, 0, NULL, &d);
     log_init("sessiond");
     if (geteuid() != 0 || getuid() != 0) {
         log_error("cannot start: only root can confine others");
         return EX_NOPERM;
     }
+    if (d.is_removal)
+        return rules_remove();
     (void)umask(077);
     (void)prctl(PR_SET_DUMPABLE, 0);
     /* Ours must still be answered when participants keep every processor busy; runs start at 0. */

@@ -28,6 +28,8 @@
 
 #define LOCK_WAIT_S "5" /* for /run/xtables.lock */
 #define ARGS_MAX    24
+/* More copies of a rule than that were not made by us. */
+#define UNLOAD_PASSES 32
 
 /* The programs of one family, in the places where Debian has had them. */
 struct family {
@@ -92,8 +94,8 @@ static int program_run(const char *const argv[], int stdin_fd, bool quiet)
     if (r != 0)
         return -r;
     r = posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
-    if (r == 0 && quiet)
-        r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    for (int fd = STDOUT_FILENO; r == 0 && quiet && fd <= STDERR_FILENO; fd++)
+        r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
     if (r == 0)
         r = posix_spawn(&pid, argv[0], &actions, NULL, strings(argv), strings(envp));
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -143,24 +145,16 @@ static int text_to_fd(const char *text)
     return r < 0 ? r : fd_take(&fd);
 }
 
-static int family_load(const struct family *f, struct netrules_spec *spec)
+/* One transaction. */
+static int text_load(const struct family *f, const char *text)
 {
     const char *path = program_find(f->restore);
     const char *const argv[] = {path, "-w", LOCK_WAIT_S, "--noflush", NULL};
-    cleanup_free char *text = NULL;
     cleanup_close int fd = -1;
     int r;
 
     if (!path)
         return -ENOENT;
-    r = rule_look(f, netrules_jump(), &spec->jump_present);
-    if (r == 0)
-        r = rule_look(f, netrules_drop(), &spec->drop_present);
-    if (r < 0)
-        return r;
-    r = netrules_text(f->family, spec, &text);
-    if (r < 0)
-        return r;
     fd = text_to_fd(text);
     if (fd < 0)
         return fd;
@@ -168,6 +162,87 @@ static int family_load(const struct family *f, struct netrules_spec *spec)
     if (r < 0)
         return r;
     return r == 0 ? 0 : -EPROTO;
+}
+
+static int rules_look(const struct family *f, struct netrules_spec *spec)
+{
+    int r = rule_look(f, netrules_jump(), &spec->jump_present);
+
+    return r < 0 ? r : rule_look(f, netrules_drop(), &spec->drop_present);
+}
+
+static int family_load(const struct family *f, struct netrules_spec *spec)
+{
+    cleanup_free char *text = NULL;
+    int r = rules_look(f, spec);
+
+    if (r == 0)
+        r = netrules_text(f->family, spec, &text);
+    return r < 0 ? r : text_load(f, text);
+}
+
+/* Is there this chain? Return: 0 or a negative errno. */
+static int chain_look(const struct family *f, const char *chain, bool *ret_present)
+{
+    const char *argv[] = {program_find(f->single), "-w", LOCK_WAIT_S, "-S", chain, NULL};
+    cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int r;
+
+    if (!argv[0])
+        return -ENOENT;
+    if (null < 0)
+        return -errno;
+    r = program_run(argv, null, true);
+    if (r < 0)
+        return r;
+    *ret_present = r == 0;
+    return 0;
+}
+
+/* One pass. On a host without any of it not even an empty table is made. */
+static int family_unload_once(const struct family *f, bool *ret_found)
+{
+    struct netrules_spec spec = {0};
+    cleanup_free char *text = NULL;
+    bool chain = false, chain_no = false;
+    int r = rules_look(f, &spec);
+
+    if (r == 0)
+        r = chain_look(f, NETRULES_CHAIN, &chain);
+    if (r == 0)
+        r = chain_look(f, NETRULES_CHAIN_NO, &chain_no);
+    if (r < 0)
+        return r;
+    *ret_found = spec.jump_present || spec.drop_present || chain || chain_no;
+    if (!*ret_found)
+        return 0;
+    r = netrules_removal(&spec, &text);
+    return r < 0 ? r : text_load(f, text);
+}
+
+static int family_unload(const struct family *f)
+{
+    bool found = true;
+    int r = 0;
+
+    for (int i = 0; r == 0 && found && i < UNLOAD_PASSES; i++)
+        r = family_unload_once(f, &found);
+    return r == 0 && found ? -EPROTO : r;
+}
+
+int net_unload(const char **ret_what)
+{
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        int r;
+
+        if (families[i].family == NETRULES_V6 && !kernel_has_ipv6())
+            continue;
+        *ret_what = families[i].name;
+        r = family_unload(&families[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 /* The addresses behind a struct netrules_spec. */

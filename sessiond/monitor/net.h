@@ -30,4 +30,14 @@ int net_resolver_add(struct net_config *config, const char *text);
  */
 int net_load(const struct net_config *config, uint32_t *ret_revision, const char **ret_what);
 
+/**
+ * net_unload() - Take everything away that net_load() made, in both families
+ * @ret_what: On failure: the program it is about, static
+ *
+ * Must: nothing of a participant runs; nothing holds them afterwards. What is not there is fine.
+ *
+ * Return: as net_load().
+ */
+int net_unload(const char **ret_what);
+
 #endif

@@ -19,6 +19,7 @@ enum spawn_kind {
     SPAWN_RUN,
     SPAWN_SESSION,
     SPAWN_PROBE, /* the canary: same path, but a loop of ours instead of exec */
+    SPAWN_PING,  /* nothing: the answer is that the spawner closes the descriptor that came along */
 };
 
 /* Descriptors of a run, in this order; a probe has the first alone. */

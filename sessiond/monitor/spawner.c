@@ -117,6 +117,8 @@ static size_t fds_wanted(const struct spawn_request *req)
         return SPAWN_SESSION_FD_COUNT;
     case SPAWN_PROBE:
         return 1;
+    case SPAWN_PING:
+        return 0;
     }
     return 0;
 }

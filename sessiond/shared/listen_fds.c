@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* listen_fds.c - sockets and readiness by the protocol of sd_listen_fds(3) and sd_notify(3). */
+/* listen_fds.c - sockets by the protocol of sd_listen_fds(3). */
 #include "sessiond/shared/listen_fds.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/str.h"
 
 #include "common/banned.h"
@@ -94,26 +93,4 @@ int listen_fds_take(struct listen_fd *wanted, size_t count, const char **ret_nam
     (void)unsetenv("LISTEN_FDS");
     (void)unsetenv("LISTEN_FDNAMES");
     return 0;
-}
-
-void notify_send(const char *state)
-{
-    const char *path = secure_getenv("NOTIFY_SOCKET");
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    cleanup_close int fd = -1;
-    size_t len;
-
-    if (!path || (path[0] != '/' && path[0] != '@'))
-        return;
-    len = strlen(path);
-    if (len >= sizeof(addr.sun_path))
-        return;
-    memcpy(addr.sun_path, path, len);
-    if (path[0] == '@')
-        addr.sun_path[0] = '\0';
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&addr,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }

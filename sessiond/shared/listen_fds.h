@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* listen_fds.h - sockets and readiness by the protocol of sd_listen_fds(3) and sd_notify(3). */
+/* listen_fds.h - sockets by the protocol of sd_listen_fds(3). */
 #ifndef ATELIER_SESSIOND_LISTEN_FDS_H
 #define ATELIER_SESSIOND_LISTEN_FDS_H
 
@@ -24,8 +24,5 @@ struct listen_fd {
  * Return: 0, -ENOENT (not passed), -EPROTOTYPE (another kind of socket), -EINVAL (bad variables).
  */
 int listen_fds_take(struct listen_fd *wanted, size_t count, const char **ret_name);
-
-/* Tell NOTIFY_SOCKET, if there is one, e.g. "READY=1". Failure is nobody's problem. */
-void notify_send(const char *state);
 
 #endif

@@ -149,3 +149,29 @@ def test_rules_that_go_away_end_the_runs_that_rely_on_them(family):
     finally:
         lab.rules_restore()
         alone.close()
+
+
+def test_the_rules_go_when_they_are_not_wanted_any_more():
+    """For an uninstallation. What others have made stays; a second time there is nothing to do."""
+    program = ("/usr/lib/atelier/sessiond", "--remove-network-rules")
+    lab.service("stop", "sessiond")
+    theirs = "-A OUTPUT -o lo -j ACCEPT"
+    try:
+        for family in lab.FAMILIES:
+            assert lab.jump_is_first(family)  # positive control
+            lab.command(family, "-w", "5", *theirs.split())
+        for _ in range(2):
+            done = lab.command(*program)
+            assert (done.stdout, done.stderr) == ("", "")
+            for family in lab.FAMILIES:
+                everything = lab.command(family, "-w", "5", "-S").stdout.splitlines()
+                assert theirs in everything
+                assert not [line for line in everything if "ATELIER" in line or "socket" in line]
+        # Only root may.
+        assert lab.command("runuser", "-u", "nobody", "--", *program, check=False).returncode == 77
+    finally:
+        for family in lab.FAMILIES:
+            lab.command(family, "-w", "5", "-D", *theirs.split()[1:])
+        lab.bring_up()
+    assert all(lab.jump_is_first(family) for family in lab.FAMILIES)
+    assert end_of_run()["status"] == "ok"

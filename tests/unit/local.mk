@@ -12,6 +12,13 @@ test_fdcheck_SOURCES = %D%/test_fdcheck.c sessiond/monitor/fdcheck.c
 test_fdcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_fdcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
 
+# --- both daemons
+check_PROGRAMS += test_notify
+TESTS += test_notify
+test_notify_SOURCES = %D%/test_notify.c
+test_notify_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_notify_LDADD = libsessiond_shared.la libcommon.la $(CMOCKA_LIBS)
+
 # --- the monitor's eye on logins
 check_PROGRAMS += test_lease
 TESTS += test_lease

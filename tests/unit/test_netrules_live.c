@@ -330,6 +330,45 @@ static void a_text_that_fails_changes_nothing(void **state)
     assert_tcp(UID, "::1", PORT, ECONNREFUSED);
 }
 
+static void removal_load(enum netrules_family family, bool is_jumped_to)
+{
+    const struct netrules_spec spec = {.jump_present = is_jumped_to, .drop_present = is_jumped_to};
+    cleanup_free char *text = NULL;
+
+    assert_int_equal(netrules_removal(&spec, &text), 0);
+    assert_int_equal(rules_restore(family, text), 0);
+}
+
+static void a_removal_leaves_what_others_made(void **state)
+{
+    static const enum netrules_family both[] = {NETRULES_V4, NETRULES_V6};
+    struct netrules_spec spec = {0};
+    char words[64], output[OUTPUT_SIZE];
+
+    lab_make(state);
+    cleanup_close int listener = listener_make(PORT);
+
+    assert_true(listener >= 0);
+    rules_load(&spec);
+    assert_tcp(UID, "127.0.0.1", PORT, ECONNREFUSED);
+    for (size_t i = 0; i < 2; i++) {
+        tool("%s-%s -w 5 -A OUTPUT -o lo -j ACCEPT", tables(both[i]), lab_backend);
+        /* Twice: somebody restored saved rules on top of ours. */
+        tool("%s-%s -w 5 -I OUTPUT %s", tables(both[i]), lab_backend, netrules_jump());
+        tool("%s-%s -w 5 -I OUTPUT %s", tables(both[i]), lab_backend, netrules_drop());
+        removal_load(both[i], true);
+        removal_load(both[i], true);
+        removal_load(both[i], false);
+        rules_list(both[i], "OUTPUT", output);
+        assert_string_equal(output, "-P OUTPUT ACCEPT\n-A OUTPUT -o lo -j ACCEPT\n");
+        (void)snprintf(words, sizeof(words), "%s-%s -w 5 -S", tables(both[i]), lab_backend);
+        assert_int_equal(tool_run(words, "", output), 0);
+        assert_null(strstr(output, "ATELIER"));
+    }
+    assert_tcp(UID, "127.0.0.1", PORT, 0);
+    assert_tcp(UID, "::1", PORT, 0);
+}
+
 #define BOTH(f)                                                                                    \
     {#f " (nft)", f, NULL, NULL, (char[]){"nft"}},                                                 \
     {                                                                                              \
@@ -353,6 +392,7 @@ int main(void)
         BOTH(every_load_leaves_one_jump_at_line_1),
         BOTH(the_jump_is_found_by_check),
         BOTH(a_text_that_fails_changes_nothing),
+        BOTH(a_removal_leaves_what_others_made),
     };
 
     return cmocka_run_group_tests_name("netrules_live", tests, NULL, NULL);
