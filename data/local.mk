@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Files of the participants' own sshd. Installing them starts nothing and changes no file of others.
+# Files of the host. Installing them starts nothing and changes no file of others.
 dist_programs_SCRIPTS += %D%/atelier-sshd-start
 
 atelierconfdir = $(sysconfdir)/atelier
@@ -12,9 +12,35 @@ dist_pamservices_DATA = %D%/pam.d/atelier-sshd
 pamconfigsdir = $(datadir)/pam-configs
 dist_pamconfigs_DATA = %D%/pam-configs/atelier
 
-# To be placed in /etc/ssh/sshd_config.d/, which belongs to the admin.
+# To be placed in /etc/ssh/sshd_config.d/ and /etc/systemd/system/user@.service.d/, which belong to
+# the admin.
 atelierdatadir = $(datadir)/atelier
-dist_atelierdata_DATA = %D%/host-sshd.conf
+dist_atelierdata_DATA = %D%/host-sshd.conf %D%/user@.conf
+
+# What says where things are, is made for where they will be.
+dist_unit_DATA = %D%/systemd/atelier.slice %D%/systemd/atelier.target
+unit_DATA = \
+	%D%/systemd/atelier-admin.socket \
+	%D%/systemd/atelier-api.socket \
+	%D%/systemd/atelier-core.socket \
+	%D%/systemd/atelier-holder.service \
+	%D%/systemd/atelier-pam.socket \
+	%D%/systemd/atelier-session.socket \
+	%D%/systemd/atelier-sshd.service \
+	%D%/systemd/sessiond-api.service \
+	%D%/systemd/sessiond.service
+sshunitdir = $(unitdir)/ssh.service.d
+dist_sshunit_DATA = %D%/systemd/ssh.service.d/atelier.conf
+dist_sysusers_DATA = %D%/sysusers.d/atelier.conf
+tmpfiles_DATA = %D%/tmpfiles.d/atelier.conf
+data_made = $(unit_DATA) $(tmpfiles_DATA)
+EXTRA_DIST += $(data_made:=.in)
+CLEANFILES += $(data_made)
+
+$(data_made): %: %.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's,@programsdir[@],$(programsdir),g' \
+	    -e 's,@homesdir[@],$(homesdir),g' -e 's,@statedir[@],$(statedir),g' \
+	    -e 's,@rundir[@],$(rundir),g' $(srcdir)/$@.in >$@.new && mv $@.new $@
 
 # OpenSSH before 9.8 takes the PAM service of its program's name.
 install-data-hook: data-install-hook

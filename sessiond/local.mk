@@ -5,5 +5,6 @@ libsessiond_shared_la_SOURCES = \
 	%D%/shared/log.c %D%/shared/log.h \
 	%D%/shared/notify.c %D%/shared/notify.h
 
+include sessiond/holder/local.mk
 include sessiond/monitor/local.mk
 include sessiond/api/local.mk

@@ -12,12 +12,19 @@ test_fdcheck_SOURCES = %D%/test_fdcheck.c sessiond/monitor/fdcheck.c
 test_fdcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_fdcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
 
-# --- both daemons
-check_PROGRAMS += test_notify
-TESTS += test_notify
+# --- the daemons and the service manager
+check_PROGRAMS += test_notify test_holder
+TESTS += test_notify test_holder
+test_holder_SOURCES = %D%/test_holder.c
+test_holder_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_holder_LDADD = libsessiond_shared.la libcommon.la $(CMOCKA_LIBS)
 test_notify_SOURCES = %D%/test_notify.c
 test_notify_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_notify_LDADD = libsessiond_shared.la libcommon.la $(CMOCKA_LIBS)
+
+# --- what is installed
+dist_check_SCRIPTS += %D%/tst_install %D%/tst_units
+TESTS += %D%/tst_install %D%/tst_units
 
 # --- the monitor's eye on logins
 check_PROGRAMS += test_lease
