@@ -15,19 +15,24 @@ bool cgroup_is_entered_by_clone(const struct spawn_request *req)
     return req->cgroup_mode == WIRE_CGROUP_V2 && req->cgroup_fds == 1 && !SABOTAGED("cgroup");
 }
 
+bool cgroup_is_entered_by_init(const struct spawn_request *req)
+{
+    return req->cgroup_mode == WIRE_CGROUP_V1;
+}
+
 int cgroup_join(const struct spawn_request *req, const int groups[], const char **ret_what)
 {
+    bool steps_in = cgroup_is_entered_by_init(req);
     int r = 0;
 
     *ret_what = "cgroup.procs";
     for (uint32_t i = 0; i < req->cgroup_fds; i++) {
         /* 0 stands for the writer, whatever its number is in whichever namespace. */
-        if (req->cgroup_mode == WIRE_CGROUP_V1 && !SABOTAGED("cgroup") &&
-            write(groups[i], "0", 1) != 1)
+        if (steps_in && !SABOTAGED("cgroup") && write(groups[i], "0", 1) != 1)
             r = -errno;
         (void)close(groups[i]);
     }
-    if (r < 0)
+    if (r < 0 || !steps_in)
         return r;
     *ret_what = "cgroup namespace";
     return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;

@@ -10,9 +10,9 @@
  *      need them for mounts and ids
  *   5. tell the monitor, then serve
  * Per request: clone3 with all namespaces, into the control group (version 2), send the init's
- * pidfd over the run's socket, close everything of the run. The new init steps into its groups
- * (version 1) and makes its cgroup namespace before anything else. Zombies are reaped by the kernel
- * (SIGCHLD ignored); the monitor watches the pidfds.
+ * pidfd over the run's socket, close everything of the run. Where the groups are of version 1 the
+ * new init steps into them, and makes its cgroup namespace, before anything else. Zombies are
+ * reaped by the kernel (SIGCHLD ignored); the monitor watches the pidfds.
  */
 #include "sessiond/monitor/spawner.h"
 
@@ -64,6 +64,8 @@ static uint64_t namespaces(const struct spawn_request *req)
 {
     uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
+    if (!cgroup_is_entered_by_init(req))
+        flags |= CLONE_NEWCGROUP;
     if (!SABOTAGED("pidns"))
         flags |= CLONE_NEWPID;
     /* Never CLONE_NEWUSER: the owner rules match the real uid (see DESIGN in ARCHITECTURE.md). */

@@ -18,8 +18,16 @@ RUN = {"memory_max": 512 * MIB, "pids_max": 128, "cpu_quota_us": 100000, "cpu_pe
 SESSION = dict(RUN, memory_max=1024 * MIB, pids_max=256)
 GONE_WITHIN_S = 10
 STRAY = "run-" + "0" * 32
-MODE = (lab.health() or {}).get("cgroup_mode")
-pytestmark = pytest.mark.skipif(MODE == "none", reason="the lab was started without --cgroups")
+
+
+def mode_now():
+    with contextlib.suppress(AssertionError):
+        lab.eventually(lab.is_connected, lab.UP_WITHIN_S)
+    return (lab.health() or {}).get("cgroup_mode")
+
+
+MODE = mode_now()
+pytestmark = pytest.mark.skipif(MODE == "none", reason="the lab has no control groups")
 
 # Takes memory a piece at a time, so that what stood before the limit is seen.
 MEMORY_BOMB = """

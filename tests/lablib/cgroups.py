@@ -120,3 +120,10 @@ class Cgroups:
     def close(self):
         os.close(self.alive)
         return os.waitpid(self.janitor, 0)[1]
+
+
+if __name__ == "__main__":  # is there a place? Exit code 0, or 1 and why not
+    try:
+        places()
+    except (OSError, CgroupError) as why_not:
+        raise SystemExit(f"cgroups: {why_not}") from None

@@ -10,6 +10,7 @@ import time
 import lab
 import test_sabotage_targets as targets
 from row import Row
+from run_rows import NO_GROUPS
 
 SESSIOND_LOG = "/run/lab/sessiond.log"
 LEASE_S = 5  # SESSION_LEASE_MS of common/session_wire.h
@@ -156,6 +157,8 @@ ROWS = (
     Row("join", module("join", sessiond="verify"),
         receipt(lambda r: not r["namespaces"]["mnt"]["own"] and not r["namespaces"]["pid"]["own"]),
         NAMESPACES),
+    Row("control group of a login, lease checked", {"sessiond": "cgroup"}, denied("control group"),
+        WORKS, NO_GROUPS),
     Row("filter of a login, lease checked", module("filter"), denied("seccomp"), WORKS),
     Row("filter of a login", module("filter", sessiond="verify"),
         receipt(lambda r: r["seccomp"] == 0), FILTER),

@@ -38,6 +38,10 @@ PIDS = ("test_confinement.py::test_only_own_processes_are_seen",
         "test_confinement.py::test_namespaces_are_those_of_the_receipt[none]",
         "test_runs.py::test_daemons_of_a_run_end_with_it")
 NNP = ("test_confinement.py::test_no_new_privileges_is_set",)
+GROUP = ("test_cgroup.py::test_a_run_has_the_limits_of_the_plan_and_no_name_for_its_group",
+         "test_cgroup.py::test_a_refused_fork_is_no_fault_of_a_program_that_copes")
+NO_GROUPS = "" if (lab.health() or {}).get("cgroup_mode") != "none" else \
+    "this machine has no control groups that a lab could use"
 V4 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
            for address in ("127.0.0.1", "10.9.0.2", "169.254.169.254")
            for protocol in ("tcp", "udp"))
@@ -57,6 +61,9 @@ ROWS = (
     Row("pid namespace, receipt checked", {"sessiond": "pidns"}, refused(*STEPS), RUNS),
     Row("pid namespace", {"sessiond": "pidns,verify"},
         goes_through(lambda receipt: not receipt["namespaces"]["pid"]["own"]), PIDS),
+    Row("control group, receipt checked", {"sessiond": "cgroup"}, refused("verify"), RUNS, NO_GROUPS),
+    Row("control group", {"sessiond": "cgroup,verify"},
+        goes_through(lambda receipt: receipt["cgroup"]["mode"] == "none"), GROUP, NO_GROUPS),
     # The kernel itself asks for it: without it no filter can be loaded.
     Row("no_new_privs, filter loaded", {"sessiond": "nnp"}, refused("filter", "canary"), RUNS),
     Row("no_new_privs, receipt checked", {"sessiond": "nnp,seccomp"}, refused(*STEPS), RUNS),

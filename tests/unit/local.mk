@@ -35,6 +35,16 @@ test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 
+# --- control groups. It includes cgroup.c.
+check_PROGRAMS += test_cgroup
+TESTS += test_cgroup
+test_cgroup_SOURCES = %D%/test_cgroup.c sessiond/monitor/cgroup_clean.c \
+	sessiond/monitor/cgroup_file.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c \
+	sessiond/monitor/request.c
+test_cgroup_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) \
+	$(EVENT_LIBS) $(CMOCKA_LIBS)
+
 # --- records of sessions. Each includes what it tests, with other paths.
 check_PROGRAMS += test_session_store test_utmp
 TESTS += test_session_store test_utmp

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * test_cgroup.c - control groups: what is read of them, and what we assume of the kernel.
+ *
+ * The file under test is included for its parts. What needs a real tree uses a group of its own
+ * below the root of a version 2 tree, controllers or not, and removes it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sessiond/monitor/cgroup.c"
+#include "sessiond/monitor/request.h"
+
+#include "common/banned.h"
+
+static void assert_path(const char *members, const char *tree, const char *wanted)
+{
+    size_t len = 0;
+    const char *path = member_path(members, tree, &len);
+
+    if (!wanted) {
+        assert_null(path);
+        return;
+    }
+    assert_non_null(path);
+    assert_int_equal(len, strlen(wanted));
+    assert_memory_equal(path, wanted, len);
+}
+
+static void the_group_of_a_process_is_found_by_its_tree(void **state)
+{
+    static const char both[] = "12:cpu,cpuacct:/a/b\n11:name=systemd:/pids\n7:pids:/p:q\n"
+                               "4:memory:/m/u10001/run-1\n0::/unified\n";
+
+    (void)state;
+    assert_path(both, "cpu", "/a/b");
+    assert_path(both, "cpuacct", "/a/b");
+    assert_path(both, "pids", "/p:q");
+    assert_path(both, "memory", "/m/u10001/run-1");
+    assert_path(both, "", "/unified");
+    assert_path(both, "cp", NULL);
+    assert_path(both, "systemd", NULL);
+    assert_path("0::/", "", "/");
+    assert_path("4:memory:/m\n", "", NULL);
+    assert_path("", "", NULL);
+    assert_path("garbage\n0::/x\n", "", NULL);
+}
+
+static void a_group_counts_only_by_its_whole_name(void **state)
+{
+    (void)state;
+    assert_true(ends_with("/h/u10001/run-1", 15, "/u10001/run-1"));
+    assert_false(ends_with("/h/u10001/run-1/x", 17, "/u10001/run-1"));
+    assert_false(ends_with("/h/u110001/run-1", 16, "/u10001/run-1"));
+    assert_false(ends_with("run-1", 5, "/u10001/run-1"));
+}
+
+static void the_options_name_each_controller_once(void **state)
+{
+    struct cgroup_config c = {0};
+
+    (void)state;
+    assert_int_equal(cgroup_config_v1(&c, "memory=/m"), 0);
+    assert_int_equal(cgroup_config_v1(&c, "pids=/p"), 0);
+    assert_int_equal(cgroup_config_v1(&c, "cpu=/c"), 0);
+    assert_string_equal(c.v1_dirs[CGROUP_MEMORY], "/m");
+    assert_string_equal(c.v1_dirs[CGROUP_PIDS], "/p");
+    assert_string_equal(c.v1_dirs[CGROUP_CPU], "/c");
+    assert_int_equal(cgroup_config_v1(&c, "pids=/p"), -EINVAL);
+    assert_int_equal(cgroup_config_v1(&c, "io=/i"), -EINVAL);
+    assert_int_equal(cgroup_config_v1(&c, "memory"), -EINVAL);
+    c = (struct cgroup_config){0};
+    assert_int_equal(cgroup_config_v1(&c, "memory=m"), -EINVAL);
+    assert_int_equal(cgroup_config_v1(&c, "memoryx=/m"), -EINVAL);
+}
+
+static void both_versions_at_once_are_refused(void **state)
+{
+    const struct cgroup_config c = {.v2_dir = "/", .v1_dirs = {"/"}};
+    struct cgroup *cg;
+    const char *what;
+
+    (void)state;
+    assert_int_equal(cgroup_new(&c, &cg, &what), -EINVAL);
+}
+
+static void what_is_no_tree_is_refused(void **state)
+{
+    const struct cgroup_config v2 = {.v2_dir = "/proc"}, v1 = {.v1_dirs = {"/proc"}};
+    const struct cgroup_config nowhere = {.v2_dir = "/nonexistent/cgroup"};
+    struct cgroup *cg;
+    const char *what;
+
+    (void)state;
+    assert_int_equal(cgroup_new(&v2, &cg, &what), -ENODEV);
+    assert_int_equal(cgroup_new(&v1, &cg, &what), -ENODEV);
+    assert_int_equal(cgroup_new(&nowhere, &cg, &what), -ENOENT);
+    assert_string_equal(what, "/nonexistent/cgroup");
+}
+
+static void without_a_directory_there_are_no_leaves(void **state)
+{
+    const struct cgroup_config none = {0};
+    struct cgroup_leaf some = {0}, *leaf = &some;
+    struct wire_receipt r = {0};
+    struct wire_usage u;
+    int fds[CGROUP_TREES_MAX];
+    struct cgroup *cg;
+    const char *what;
+    size_t n = 9;
+
+    (void)state;
+    assert_int_equal(cgroup_new(&none, &cg, &what), 0);
+    assert_int_equal(cgroup_mode(cg), WIRE_CGROUP_NONE);
+    assert_int_equal(cgroup_leaf_new(cg, CGROUP_RUN, 10001, "0", &leaf, &what), 0);
+    assert_null(leaf);
+    assert_int_equal(cgroup_leaf_fds(leaf, fds, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(cgroup_leaf_read(leaf, "0::/somewhere\n", 1, &r), 0);
+    assert_int_equal(r.cgroup_mode, WIRE_CGROUP_NONE);
+    assert_string_equal(r.cgroup_leaf, "/somewhere");
+    assert_true(cgroup_leaf_matches(leaf, &r));
+    r.cgroup_mode = WIRE_CGROUP_V2;
+    assert_false(cgroup_leaf_matches(leaf, &r));
+    cgroup_leaf_usage(leaf, &u);
+    assert_true(u.oom_kills == WIRE_NOT_KNOWN && u.memory_peak_bytes == WIRE_NOT_KNOWN);
+    free(cg);
+}
+
+static void a_mode_is_met_by_itself_and_what_is_stronger(void **state)
+{
+    (void)state;
+    assert_true(request_mode_is_met(WIRE_CGROUP_NONE, WIRE_CGROUP_NONE));
+    assert_true(request_mode_is_met(WIRE_CGROUP_NONE, WIRE_CGROUP_V2));
+    assert_true(request_mode_is_met(WIRE_CGROUP_V1, WIRE_CGROUP_V2));
+    assert_true(request_mode_is_met(WIRE_CGROUP_V2, WIRE_CGROUP_V2));
+    assert_false(request_mode_is_met(WIRE_CGROUP_V1, WIRE_CGROUP_NONE));
+    assert_false(request_mode_is_met(WIRE_CGROUP_V2, WIRE_CGROUP_V1));
+    assert_false(request_mode_is_met(99, WIRE_CGROUP_V2));
+}
+
+/* --- limits that are not the plan's, of either version -------------------------------------- */
+
+static void a_receipt_with_another_limit_does_not_match(void **state)
+{
+    const struct plan_cgroup *plan = &plan_cgroup_run;
+    const struct wire_receipt good = {
+        .cgroup_mode = WIRE_CGROUP_V2,
+        .cgroup_memory_max = plan->memory_max_bytes,
+        .cgroup_swap_max = plan->swap_max_bytes,
+        .cgroup_pids_max = plan->pids_max,
+        .cgroup_cpu_quota_us = plan->cpu_quota_us,
+        .cgroup_cpu_period_us = plan->cpu_period_us,
+        .cgroup_oom_group = 1,
+    };
+    struct cgroup cg = {.ops = &cgroup_v2_ops};
+    struct cgroup_leaf leaf = {.cg = &cg, .kind = CGROUP_RUN, .node = {{0, 0, 0}}};
+
+    (void)state;
+    for (int version = 1; version <= 2; version++) {
+        struct wire_receipt r = good;
+
+        cg.ops = version == 1 ? &cgroup_v1_ops : &cgroup_v2_ops;
+        r.cgroup_mode = cg.ops->mode;
+        assert_true(cgroup_leaf_matches(&leaf, &r));
+#define DIFFERS(field, value)                                                                      \
+    do {                                                                                           \
+        struct wire_receipt other = r;                                                             \
+                                                                                                   \
+        other.field = value;                                                                       \
+        assert_false(cgroup_leaf_matches(&leaf, &other));                                          \
+    } while (0)
+        DIFFERS(cgroup_mode, WIRE_CGROUP_NONE);
+        DIFFERS(cgroup_memory_max, 0);
+        DIFFERS(cgroup_memory_max, plan->memory_max_bytes + 4096);
+        DIFFERS(cgroup_swap_max, 4096);
+        DIFFERS(cgroup_pids_max, 0);
+        DIFFERS(cgroup_pids_max, plan->pids_max + 1);
+        DIFFERS(cgroup_cpu_quota_us, 0);
+        DIFFERS(cgroup_cpu_period_us, plan->cpu_period_us / 2);
+        if (version == 2) {
+            DIFFERS(cgroup_swap_max, UINT64_MAX);
+            DIFFERS(cgroup_oom_group, 0);
+        }
+    }
+}
+
+/* --- the kernel ----------------------------------------------------------------------------- */
+
+static char own_group[PATH_MAX];
+
+/* A group of our own in a version 2 tree. Return: its descriptor, or -1: there is no such tree. */
+static int group_make(void)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+    for (size_t i = 0; i < 2; i++) {
+        char controllers[PATH_MAX];
+
+        (void)snprintf(controllers, sizeof(controllers), "%s/cgroup.controllers", roots[i]);
+        (void)snprintf(own_group, sizeof(own_group), "%s/atelier-test-%d", roots[i], getpid());
+        if (access(controllers, F_OK) == 0 && mkdir(own_group, 0755) == 0)
+            return open(own_group, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    return -1;
+}
+
+static _Noreturn void group_tell(int out)
+{
+    int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+    char text[PATH_MAX];
+    ssize_t n = 0;
+
+    if (fd >= 0)
+        n = read(fd, text, sizeof(text));
+    _exit(n > 0 && write(out, text, (size_t)n) == n ? 0 : 1);
+}
+
+/* What a child sees of its version 2 group that is born in our group. */
+static void group_seen(int group, uint64_t flags, char *ret_path, size_t size)
+{
+    struct clone_args args = {
+        .flags = (uint64_t)CLONE_INTO_CGROUP | flags,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)(unsigned)group,
+    };
+    char text[PATH_MAX] = "";
+    const char *path;
+    int pair[2], status;
+    size_t len;
+    long pid;
+
+    assert_int_equal(pipe(pair), 0);
+    pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        group_tell(pair[1]);
+    (void)close(pair[1]);
+    assert_true(pid > 0);
+    assert_true(read(pair[0], text, sizeof(text) - 1) > 0);
+    (void)close(pair[0]);
+    assert_int_equal(waitpid((pid_t)pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    path = member_path(text, "", &len);
+    assert_non_null(path);
+    (void)snprintf(ret_path, size, "%.*s", (int)len, path);
+}
+
+static void who_is_born_in_a_group_has_it_as_the_root_of_its_namespace(void **state)
+{
+    char path[PATH_MAX], name[64];
+    int group;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root makes control groups\n");
+        skip();
+    }
+    group = group_make();
+    if (group < 0) {
+        print_message("skipped: there is no version 2 tree, or nothing can be made in it\n");
+        skip();
+    }
+    (void)snprintf(name, sizeof(name), "/atelier-test-%d", getpid());
+    group_seen(group, 0, path, sizeof(path)); /* positive control: the group has a name */
+    assert_non_null(strstr(path, name));
+    group_seen(group, CLONE_NEWCGROUP, path, sizeof(path));
+    assert_string_equal(path, "/");
+    (void)close(group);
+}
+
+static int group_remove(void **state)
+{
+    (void)state;
+    return own_group[0] && rmdir(own_group) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_group_of_a_process_is_found_by_its_tree),
+        cmocka_unit_test(a_group_counts_only_by_its_whole_name),
+        cmocka_unit_test(the_options_name_each_controller_once),
+        cmocka_unit_test(both_versions_at_once_are_refused),
+        cmocka_unit_test(what_is_no_tree_is_refused),
+        cmocka_unit_test(without_a_directory_there_are_no_leaves),
+        cmocka_unit_test(a_mode_is_met_by_itself_and_what_is_stronger),
+        cmocka_unit_test(a_receipt_with_another_limit_does_not_match),
+        cmocka_unit_test_teardown(who_is_born_in_a_group_has_it_as_the_root_of_its_namespace,
+                                  group_remove),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
