@@ -15,9 +15,10 @@
 
 #include "common/banned.h"
 
-#define TEXT_ROOM  4096
-#define PROCS_ROOM 65536 /* as many lines as a group of ours may have processes, many times over   \
-                          */
+#define TEXT_ROOM 4096
+#define PROCS_ROOM                                                                                 \
+    65536 /* as many lines as a group of ours may have processes, many times over                  \
+           */
 #define DIR_MODE 0755
 
 int cgroup_write(int dir, const char *file, const char *text)
