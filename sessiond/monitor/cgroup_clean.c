@@ -22,11 +22,11 @@
 
 #include "common/banned.h"
 
-#define TRY_SOON_MS  10   /* mostly the first look is the last one */
-#define TRY_AGAIN_MS 200  /* when it was not */
-#define LATE_MS      5000 /* longer than any process takes to die */
+#define TRY_SOON_MS  10    /* mostly the first look is the last one */
+#define TRY_AGAIN_MS 200   /* when it was not */
+#define LATE_MS      15000 /* longer than any process takes to die */
 #define USER_IDLE_MS 5000
-#define GOODBYE_MS   2000 /* for the process of a login */
+#define GOODBYE_MS   8000 /* for the process of a login: longer than it stays to say "denied" */
 
 static void timer_set(struct cgroup *cg, int64_t ms)
 {

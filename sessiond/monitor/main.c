@@ -53,8 +53,11 @@
 
 #define ETC_FILE_LIMIT (1u << 20)
 #define MONITOR_NICE   (-5)
-/* Three descriptors a session, eight a run that is on its way, and what there is besides. */
-#define NOFILE_LEAST  (3 * WIRE_SESSIONS_MAX + 8 * WIRE_RUNS_MAX + 128)
+/*
+ * Three descriptors a session, eight a run that is on its way, for both a leaf and a user's group,
+ * and what there is besides.
+ */
+#define NOFILE_LEAST  (5 * WIRE_SESSIONS_MAX + 11 * WIRE_RUNS_MAX + 128)
 #define NOFILE_WANTED 8192
 _Static_assert(NOFILE_LEAST <= NOFILE_WANTED, "that is enough");
 

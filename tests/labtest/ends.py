@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: ISC
 # ends.py - nothing of a lab outlives it, whatever ends it and when.
+import os
 import signal
+import subprocess
 import time
 
-from labtest.support import Running, check, expect, expect_equal, unchanged
+import cgroups
+from labtest.support import (GONE_WITHIN_S, LAB, Running, Skip, check, expect, expect_equal,
+                             unchanged)
 
 
 def end_of_lab(mode, signum, code):
@@ -80,3 +84,28 @@ def nothing_is_left_after_sigterm_at_any_time_of_the_start():
 @check
 def nothing_is_left_after_sigint_at_any_time_of_the_start():
     early_end(signal.SIGINT)
+
+
+def groups_of(pid):
+    """Directories that are named after a lab's outer process: cgroups.py."""
+    return [path for path, _, _ in os.walk("/sys/fs/cgroup")
+            if os.path.basename(path).startswith(f"atelier-lab-{pid}-")]
+
+
+@check
+def control_groups_go_with_their_lab_even_after_sigkill():
+    try:
+        cgroups.places()
+    except cgroups.CgroupError as error:
+        raise Skip(str(error)) from None
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        with subprocess.Popen([LAB, "run", "--no-services", "--cgroups", "--", "sleep", "60"],
+                              stdin=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + GONE_WITHIN_S
+            while not groups_of(process.pid):
+                expect(process.poll() is None and time.monotonic() < deadline, "no groups")
+                time.sleep(0.05)
+            process.send_signal(signum)
+        while groups_of(process.pid):
+            expect(time.monotonic() < deadline + GONE_WITHIN_S, groups_of(process.pid))
+            time.sleep(0.05)
