@@ -22,6 +22,11 @@ libctl_la_SOURCES = \
 	%D%/minted.c %D%/minted.h \
 	%D%/run_args.c %D%/run_args.h \
 	%D%/say.c %D%/say.h \
+	%D%/setup/keys.c %D%/setup/keys.h \
+	%D%/setup/nsswitch.c %D%/setup/nsswitch.h \
+	%D%/setup/text.c %D%/setup/text.h \
+	%D%/setup/whole.c %D%/setup/whole.h \
+	%D%/setup/complaint.h \
 	%D%/su_args.c %D%/su_args.h \
 	%D%/table.c %D%/table.h \
 	%D%/when.c %D%/when.h

@@ -219,6 +219,7 @@ ctl_tests = \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_login \
 	%D%/test_ctl_say \
+	%D%/test_ctl_setup_edit \
 	%D%/test_ctl_su
 check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
@@ -238,6 +239,10 @@ ctl_test_scene = %D%/ctl_scene.c %D%/ctl_scene.h
 %C%_test_ctl_login_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_say_SOURCES = %D%/test_ctl_say.c
 %C%_test_ctl_say_LDADD = $(ctl_test_ldadd)
+ctl_setup_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_test_ctl_setup_edit_SOURCES = %D%/test_ctl_setup_edit.c
+%C%_test_ctl_setup_edit_CPPFLAGS = $(ctl_setup_test_cppflags)
+%C%_test_ctl_setup_edit_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_su_SOURCES = %D%/test_ctl_su.c $(ctl_test_scene)
 %C%_test_ctl_su_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DASKPASS='"$(srcdir)/ctl/askpass"'
