@@ -34,7 +34,8 @@
     X("caller", "add", cmd_caller_add, "let a program use the API, or change what it may do")      \
     X("caller", "list", cmd_caller_list, "list the programs that may use the API")                 \
     X("caller", "del", cmd_caller_del, "take the API away from a program")                         \
-    X("run", NULL, cmd_run, "run a program as a user")
+    X("run", NULL, cmd_run, "run a program as a user")                                             \
+    X("setup", NULL, cmd_setup, "make this host one of atelier's, and back")
 
 /* Return: exit code, 0..255; whatever went wrong has been said. */
 #define COMMAND_DECLARE(noun, verb, fn, text) int fn(struct options *opt, int argc, char **argv);
@@ -59,6 +60,11 @@ int user_add_parse(struct options *opt, int argc, char **argv, unsigned flags, j
  * Return: 0, -EINVAL, or -ENOENT for a user name that the host does not have.
  */
 int caller_add_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
+
+struct setup_options;
+
+/* Arguments of `setup`. @ret_options borrows from @argv. Return: 0 or -EINVAL. */
+int setup_args_parse(int argc, char **argv, unsigned flags, struct setup_options *ret_options);
 
 struct invite_args {
     struct options *opt;

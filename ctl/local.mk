@@ -13,6 +13,7 @@ libctl_la_SOURCES = \
 	%D%/cmd_link.c \
 	%D%/cmd_run.c \
 	%D%/cmd_session.c \
+	%D%/cmd_setup.c \
 	%D%/cmd_status.c \
 	%D%/cmd_su.c \
 	%D%/cmd_user.c \
@@ -22,15 +23,39 @@ libctl_la_SOURCES = \
 	%D%/minted.c %D%/minted.h \
 	%D%/run_args.c %D%/run_args.h \
 	%D%/say.c %D%/say.h \
+	%D%/setup/accounts.c %D%/setup/accounts.h \
+	%D%/setup/diff.c %D%/setup/diff.h \
+	%D%/setup/edit.c \
+	%D%/setup/file.c %D%/setup/file.h \
+	%D%/setup/host.c %D%/setup/host.h \
 	%D%/setup/keys.c %D%/setup/keys.h \
+	%D%/setup/nftables.c %D%/setup/nftables.h \
 	%D%/setup/nsswitch.c %D%/setup/nsswitch.h \
+	%D%/setup/pam.c %D%/setup/pam.h \
+	%D%/setup/program.c %D%/setup/program.h \
+	%D%/setup/record.c %D%/setup/record.h \
+	%D%/setup/setup.c %D%/setup/setup.h \
+	%D%/setup/sshd.c %D%/setup/sshd.h \
+	%D%/setup/step_accounts.c \
+	%D%/setup/step_files.c \
+	%D%/setup/step_firewall.c \
+	%D%/setup/step_host.c \
+	%D%/setup/step_ids.c \
+	%D%/setup/step_keys.c \
+	%D%/setup/step_pam.c \
+	%D%/setup/step_services.c \
+	%D%/setup/step_sshd.c \
+	%D%/setup/step_user_manager.c \
 	%D%/setup/text.c %D%/setup/text.h \
+	%D%/setup/units.c %D%/setup/units.h \
 	%D%/setup/whole.c %D%/setup/whole.h \
 	%D%/setup/complaint.h \
+	%D%/setup/step.h \
 	%D%/su_args.c %D%/su_args.h \
 	%D%/table.c %D%/table.h \
 	%D%/when.c %D%/when.h
-libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"'
+libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
+	-DATELIER_DATA_DIR='"$(datadir)/atelier"'
 libctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) -fPIE
 libctl_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(CURL_LIBS)
 

@@ -2,6 +2,7 @@
 dist_man_MANS += \
 	%D%/atelier.1 \
 	%D%/atelier-api.7 \
+	%D%/atelier-setup.8 \
 	%D%/atelier-sshd.8 \
 	%D%/nss_atelier.8 \
 	%D%/pam_atelier.8 \

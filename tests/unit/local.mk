@@ -220,6 +220,8 @@ ctl_tests = \
 	%D%/test_ctl_login \
 	%D%/test_ctl_say \
 	%D%/test_ctl_setup_edit \
+	%D%/test_ctl_setup_host \
+	%D%/test_ctl_setup_record \
 	%D%/test_ctl_su
 check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
@@ -243,6 +245,12 @@ ctl_setup_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_test_ctl_setup_edit_SOURCES = %D%/test_ctl_setup_edit.c
 %C%_test_ctl_setup_edit_CPPFLAGS = $(ctl_setup_test_cppflags)
 %C%_test_ctl_setup_edit_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_setup_host_SOURCES = %D%/test_ctl_setup_host.c
+%C%_test_ctl_setup_host_CPPFLAGS = $(ctl_setup_test_cppflags)
+%C%_test_ctl_setup_host_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_setup_record_SOURCES = %D%/test_ctl_setup_record.c
+%C%_test_ctl_setup_record_CPPFLAGS = $(ctl_setup_test_cppflags)
+%C%_test_ctl_setup_record_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_su_SOURCES = %D%/test_ctl_su.c $(ctl_test_scene)
 %C%_test_ctl_su_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DASKPASS='"$(srcdir)/ctl/askpass"'

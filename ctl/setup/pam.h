@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* pam.h - what files of pam.d(5) say, and what pam-auth-update(8) does. */
+#ifndef ATELIER_CTL_SETUP_PAM_H
+#define ATELIER_CTL_SETUP_PAM_H
+
+#include <stdbool.h>
+
+#include "ctl/setup/text.h"
+
+/**
+ * pam_has_profile() - Whether common-account has the account lines of a profile, one after the
+ * other
+ * @profile: File of /usr/share/pam-configs, with a section "Account:"
+ *
+ * Controls that depend on the place ("success=N") are not compared.
+ */
+bool pam_has_profile(const struct text *account, const struct text *profile);
+
+/* Whether a service authenticates people, but does not include common-account. */
+bool pam_lets_in_unasked(const struct text *service);
+
+/* Services that only root can use: those of runuser(1). */
+bool pam_is_root_only(const char *service);
+
+/* The sentence of pam-auth-update's output that says why. Heap. */
+char *pam_update_complaint(const struct text *output);
+
+#endif

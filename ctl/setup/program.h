@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * program.h - programs of the host: by path, without a shell, with an environment of our own.
+ */
+#ifndef ATELIER_CTL_SETUP_PROGRAM_H
+#define ATELIER_CTL_SETUP_PROGRAM_H
+
+#include "ctl/setup/text.h"
+
+/**
+ * program_run() - Run a program to its end
+ * @argv:       Absolute path and arguments, NULL at the end
+ * @timeout_s:  Afterwards it is killed
+ * @ret_output: Standard output and error together, owned by the caller; may be NULL
+ *
+ * Standard input is empty, the language C, and debconf asks nobody.
+ *
+ * Return: its exit code, 128 + N after signal N, or -ENOENT if there is no such program,
+ * -ETIMEDOUT, or another errno.
+ */
+int program_run(const char *const *argv, unsigned timeout_s, struct text *ret_output);
+
+/* The last line that is not blank, for a sentence; escaped by say_error(). Heap. */
+char *output_last_line(const struct text *output);
+
+/* "systemctl reload ssh": the words with a blank between. Heap. */
+char *argv_text(const char *const *argv);
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* sshd.h - what sshd_config(5) and the output of sshd -T say about a drop-in. */
+#ifndef ATELIER_CTL_SETUP_SSHD_H
+#define ATELIER_CTL_SETUP_SSHD_H
+
+#include <stdbool.h>
+
+#include "ctl/setup/complaint.h"
+#include "ctl/setup/text.h"
+
+#define SSHD_DROP_IN "/etc/ssh/sshd_config.d/50-atelier.conf"
+
+/**
+ * sshd_include_check() - Whether sshd_config reads a drop-in for everybody
+ * @path: Absolute path of the drop-in
+ *
+ * An Include behind a Match line would hold for some logins only.
+ *
+ * Return: 0, or -EINVAL with the line where an Include should be.
+ */
+int sshd_include_check(const struct text *config, const char *path, struct complaint *ret_why);
+
+/* Whether /etc/default/ssh makes sshd read another configuration. Return: 0 or -EINVAL. */
+int sshd_options_check(const struct text *defaults, struct complaint *ret_why);
+
+/* Whether the output of sshd -T has this group among those that are refused. */
+bool sshd_denies(const struct text *effective, const char *group);
+
+/* The first group or user that is refused before and not after, or NULL. Heap. */
+char *sshd_denied_missing(const struct text *before, const struct text *after);
+
+#endif

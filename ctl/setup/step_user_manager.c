@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * step_user_manager.c - no systemd --user for participants.
+ *
+ * A unit in a home would run outside of every session, at the next login or by lingering. The
+ * drop-in makes user@UID.service refuse the range, whoever asks for it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "ctl/setup/program.h"
+#include "ctl/setup/step.h"
+#include "ctl/setup/whole.h"
+
+#include "common/banned.h"
+
+#define SHIPPED    ATELIER_DATA_DIR "/user@.conf"
+#define DROP_IN    "/etc/systemd/system/user@.service.d/atelier.conf"
+#define RELOAD_DUE "daemon-reload"
+#define TIMEOUT_S  60
+
+static int drop_in_make(struct setup *s, const struct text *now, struct text *ret_new,
+                        struct complaint *ret_why)
+{
+    cleanup_text struct text shipped = {0};
+    cleanup_entry struct entry e = {0};
+
+    if (shipped_read(SHIPPED, &shipped) < 0) {
+        (void)snprintf(ret_why->what, sizeof(ret_why->what), "what goes there is missing");
+        return -EINVAL;
+    }
+    if (now->bytes && whole_is_there(now, &shipped)) {
+        *ret_new = text_of(now->bytes, now->size);
+        return 0;
+    }
+    if (now->bytes &&
+        !(record_get(&s->record, ENTRY_FILE, DROP_IN, &e) == 0 && text_is_same(now, &e.after))) {
+        (void)snprintf(ret_why->what, sizeof(ret_why->what),
+                       "is there, and does not say what ours says (" SHIPPED "); move it away");
+        return -EINVAL;
+    }
+    *ret_new = text_take(&shipped);
+    return 0;
+}
+
+static void drop_in_take_out(const struct text *now, const struct entry *entry,
+                             struct text *ret_text, const char **ret_left)
+{
+    *ret_left = NULL;
+    whole_unedit(now, &entry->after, ret_text);
+}
+
+static const struct edit drop_in = {
+    .step = "user-manager",
+    .path = DROP_IN,
+    .why = "no systemd --user for participants",
+    .mode = 0644,
+    .make = drop_in_make,
+    .take_out = drop_in_take_out,
+};
+
+static int manager_reload(struct setup *s)
+{
+    if (must_run(ARGV("/usr/bin/systemctl", "daemon-reload"), TIMEOUT_S) < 0)
+        return -1;
+    return record_drop(&s->record, ENTRY_MARK, RELOAD_DUE) < 0 ? -1 : 0;
+}
+
+static void user_manager_plan(struct setup *s)
+{
+    edit_plan(s, &drop_in);
+    if (record_has(&s->record, ENTRY_MARK, RELOAD_DUE) && edit_is_done(s, &drop_in))
+        plan_say(s, "systemctl daemon-reload, which an earlier setup did not come to");
+}
+
+static int user_manager_apply(struct setup *s)
+{
+    cleanup_text struct text paths = {0};
+    int r;
+
+    if (!edit_is_done(s, &drop_in)) {
+        r = record_put(&s->record, ENTRY_MARK, drop_in.step, RELOAD_DUE);
+        if (r < 0)
+            return step_fail("cannot write " SETUP_DIR ": %s", strerror(-r));
+        if (edit_apply(s, &drop_in) < 0)
+            return -1;
+    }
+    if (!record_has(&s->record, ENTRY_MARK, RELOAD_DUE))
+        return 0;
+    if (manager_reload(s) < 0)
+        return -1;
+    r = program_run(
+        ARGV("/usr/bin/systemctl", "show", "--property=DropInPaths", "user@10000.service"),
+        TIMEOUT_S, &paths);
+    return r == 0 && strstr(paths.bytes, DROP_IN)
+               ? 0
+               : step_fail("systemd does not read " DROP_IN ": systemctl cat user@10000.service");
+}
+
+static int user_manager_undo(struct setup *s)
+{
+    int r;
+
+    if (record_has(&s->record, ENTRY_FILE, DROP_IN)) {
+        r = record_put(&s->record, ENTRY_MARK, drop_in.step, RELOAD_DUE);
+        if (r < 0)
+            return step_fail("cannot write " SETUP_DIR ": %s", strerror(-r));
+        if (edit_undo(s, &drop_in) < 0)
+            return -1;
+    }
+    if (directories_undo(s, drop_in.step) < 0)
+        return -1;
+    return record_has(&s->record, ENTRY_MARK, RELOAD_DUE) ? manager_reload(s) : 0;
+}
+
+const struct step step_user_manager = {"user-manager", user_manager_plan, user_manager_apply,
+                                       user_manager_undo};
