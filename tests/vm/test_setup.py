@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: ISC
+# test_setup.py - atelier setup on a stock server: the plan, refusals, crashes, and the way back.
+#
+# On a machine of its own, from what `make install` leaves. The tests build on each other, in order.
+import os
+import tempfile
+
+import conftest
+import guest as guest_module
+import pytest
+
+WITHIN_S = 600
+
+# What must not change: every file of /etc and PAM's memory (kind, mode, owner, link, bytes, time),
+# accounts, firewall, units. Sessions of the test's own ssh come and go.
+SNAPSHOT = r"""
+find /etc /var/lib/pam -printf '%y %m %U:%G %p %l\n' | sort
+find /etc /var/lib/pam -type f -print0 | sort -z | xargs -0 sha256sum
+find /etc /var/lib/pam -type f -printf '%p %T@\n' | sort
+getent passwd; getent group
+for save in iptables-save ip6tables-save; do $save | grep -v '^#' | sed 's/\[.*//'; done
+systemctl list-unit-files --no-legend --no-pager | grep -v '^session-'
+"""
+
+
+@pytest.fixture(scope="module")
+def host():
+    """A machine with the tree of `make install` in it, apart from that of the other tests."""
+    name = f"setup-{os.getpid()}"
+    one = conftest.start(name)
+    with tempfile.TemporaryDirectory() as directory:
+        guest = guest_module.Guest(one, directory)
+        try:
+            guest.tools_push()
+            one.push(os.environ["ATELIER_VM_STAGE"])
+            guest.sh("ldconfig")
+            yield guest
+        finally:
+            guest.agent_stop()
+            conftest.vm("stop", name)
+
+
+def snapshot(host):
+    return host.sh(SNAPSHOT, check=False, within_s=WITHIN_S).stdout.splitlines()
+
+
+def differences(before, after):
+    return [line for line in set(before) ^ set(after)]
+
+
+@pytest.fixture(scope="module")
+def before(host):
+    return snapshot(host)
+
+
+def atelier_setup(host, *options, code=0):
+    """Its output and errors."""
+    done = host.sh(f"atelier setup {' '.join(options)}", check=False, within_s=WITHIN_S)
+    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def test_a_plan_changes_nothing(host, before):
+    plan = atelier_setup(host, "--dry-run")
+    assert "+UID_MAX\t\t\t9999" in plan
+    assert "files systemd atelier" in plan
+    assert "+DenyGroups atelier-users" in plan
+    assert "pam_succeed_if.so quiet uid >= 10000" in plan
+    # Nobody can be asked here.
+    assert "--yes" in atelier_setup(host, code=1)
+    assert differences(before, snapshot(host)) == []
+    assert host.sh("test -e /var/lib/atelier", check=False).returncode != 0
+
+
+# Faults of a host, and what the refusal has to name.
+FAULTS = (
+    ("sed -i 's/^group:.*/group: files [NOTFOUND=return] systemd/' /etc/nsswitch.conf",
+     "/etc/nsswitch.conf:8:"),
+    ("echo 'eve:x:12345:12345::/:/bin/sh' >>/etc/passwd", "the account eve has the id 12345"),
+    ("echo 'folks:x:20000:' >>/etc/group", "the group folks has the id 20000"),
+    ("echo 'eve:50000:65536' >>/etc/subuid", "/etc/subuid:1:"),
+    ("sed -i 's/^UID_MIN.*/UID_MIN 20000/' /etc/login.defs", "UID_MIN is 20000"),
+    ("sed -i '/^Include/d' /etc/ssh/sshd_config", "/etc/ssh/sshd_config:1:"),
+    ("sed -i '/pam_unix/a account required pam_permit.so # mine' /etc/pam.d/common-account",
+     "Local modifications"),
+    ("mv /etc/adduser.conf /etc/a; ln -s a /etc/adduser.conf", "/etc/adduser.conf is a symbolic link"),
+    ("sed -i 's/^ID=.*/ID=other/' /usr/lib/os-release", "ID=other"),
+    ("mv /usr/lib/atelier/shell /usr/lib/atelier/s", "/usr/lib/atelier/shell is missing"),
+    ("systemd-run -q --unit=busy python3 -c 'import socket, time; "
+     "s = socket.create_server((\"\", 2222)); time.sleep(600)'; sleep 3", "port 2222 is taken"),
+)
+SAVED = "/etc /usr/lib/os-release /usr/lib/atelier"
+
+
+def test_a_host_that_is_not_understood_is_refused_before_anything_is_changed(host, before):
+    host.sh(f"tar --format=posix -cpf /root/saved.tar {SAVED}")
+    try:
+        for fault, _ in FAULTS:
+            host.sh(fault)
+        planted = snapshot(host)
+        said = atelier_setup(host, "--yes", code=1)
+        for _, name in FAULTS:
+            assert name in said, (name, said)
+        assert differences(planted, snapshot(host)) == []
+    finally:
+        host.sh("systemctl stop busy; rm -f /etc/adduser.conf /etc/a /usr/lib/atelier/s; "
+                "tar -C / -xpf /root/saved.tar")
+    # The control: without the faults nothing stands in the way.
+    atelier_setup(host, "--dry-run")
+    assert differences(before, snapshot(host)) == []
+
+
+# Killed as soon as its record names this.
+CRASHES = ("/etc/ssh/sshd_config.d/50-atelier.conf", "/etc/shadow", "sessiond.service")
+CRASH = r"""
+atelier setup --yes >/root/crash.log 2>&1 &
+for i in $(seq 3000); do
+    if grep -q '%s' /var/lib/atelier/setup/journal.json 2>/dev/null; then break; fi
+    sleep 0.05
+done
+kill -KILL $!
+wait
+grep -q '%s' /var/lib/atelier/setup/journal.json
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("where", CRASHES)
+def test_a_crash_can_be_undone(host, before, where):
+    host.sh(CRASH % (where, where), within_s=WITHIN_S)
+    atelier_setup(host, "--undo", "--yes")
+    after = differences(before, snapshot(host))
+    # A program of the host that was ended in the middle may have rotated a backup of its own.
+    assert [line for line in after if not line.split()[0].endswith("-") and "- " not in line] == []
+
+
+def test_it_is_set_up_once(host, before):
+    # Goes on where a crash was.
+    host.sh(CRASH % (CRASHES[0], CRASHES[0]), within_s=WITHIN_S)
+    said = atelier_setup(host, "--yes", "--link-base", "https://workshop.example/w/")
+    assert "Done." in said
+    now = snapshot(host)
+    assert "Nothing to do" in atelier_setup(host, "--yes")
+    assert "Nothing to do" in atelier_setup(host, "--dry-run")
+    assert differences(now, snapshot(host)) == []
+    # Root's own way in is as it was; the host's sshd refuses participants.
+    assert host.machine.ssh("true").returncode == 0
+    assert "denygroups atelier-users" in host.said("sshd -T")
+    code = host.code_of("alice@example.org")
+    done = host.ssh("alice", code, "id -un")
+    assert (done.returncode, done.stdout) == (0, "alice\n"), done.stderr
+    assert "https://workshop.example/w/" in host.said("atelier link mint alice")
+    # New accounts of the host's own stay below.
+    host.sh("useradd -u 9999 last && useradd next")
+    assert int(host.said("id -u next")) < 9999
+    host.sh("userdel next; userdel last")
+
+
+def test_what_is_missing_is_mended(host):
+    host.sh("sed -i 's/ atelier//' /etc/nsswitch.conf; echo '# theirs' >>/etc/nsswitch.conf; "
+            "rm /etc/ssh/sshd_config.d/50-atelier.conf; systemctl stop sessiond-api.service; "
+            "systemctl disable atelier-sshd.service")
+    said = atelier_setup(host, "--yes")
+    assert "/etc/nsswitch.conf" in said and "50-atelier.conf" in said
+    assert "Nothing to do" in atelier_setup(host, "--yes")
+    assert "alice" in host.said("getent passwd alice")
+
+
+def test_undoing_takes_out_no_more_than_ours(host):
+    # What others changed since stays.
+    host.sh("useradd bob; sed -i 's/9999/7000/' /etc/adduser.conf; "
+            "echo 'DenyUsers eve' >>/etc/ssh/sshd_config.d/50-atelier.conf")
+    said = atelier_setup(host, "--undo", "--yes")
+    assert "LAST_UID" in said and "50-atelier.conf" in said
+    assert host.said("cat /etc/ssh/sshd_config.d/50-atelier.conf") == "DenyUsers eve"
+    assert host.said("grep ^LAST_UID /etc/adduser.conf") == "LAST_UID=7000"
+    nsswitch = host.said("cat /etc/nsswitch.conf")
+    assert "# theirs" in nsswitch and "atelier" not in nsswitch
+    assert "bob" in host.said("getent passwd bob")
+    assert host.sh("getent passwd atelier alice", check=False).returncode == 2
+    assert "ATELIER" not in host.said("iptables-save; ip6tables-save")
+    # Whoever gets the uid next owns nothing of the registry.
+    assert host.said("find /var/lib/atelier ! -user root") == ""
+    host.sh("userdel bob; rm /etc/ssh/sshd_config.d/50-atelier.conf; "
+            "sed -i '/^LAST_[UG]ID=7000/d' /etc/adduser.conf; sed -i '/# theirs/d' /etc/nsswitch.conf")
+
+
+def test_undoing_leaves_no_trace(host):
+    key = "cut -d ' ' -f 2 %s/ssh_host_ed25519_key.pub"
+    old_key = host.said(key % "/var/lib/atelier/kept")
+    before = snapshot(host)
+    atelier_setup(host, "--yes")
+    assert host.said(key % "/etc/atelier") == old_key
+    # The registry is found again.
+    assert "alice" in host.said("getent passwd alice")
+    with host.login("alice") as alice:
+        assert alice.answers()
+        atelier_setup(host, "--undo", "--yes")
+        assert alice.has_ended()
+    assert differences(before, snapshot(host)) == []
+    assert "Nothing to undo" in atelier_setup(host, "--undo", "--yes")
+    assert host.machine.ssh("true").returncode == 0
+
+
+def test_a_purge_leaves_no_data(host):
+    atelier_setup(host, "--yes")
+    atelier_setup(host, "--undo", "--purge", "--yes")
+    assert host.said("ls -d /var/lib/atelier /home/atelier /run/atelier 2>/dev/null || true") == ""
