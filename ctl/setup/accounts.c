@@ -109,7 +109,20 @@ int account_find(const struct text *file, const char *name, uint32_t *ret_id, st
     return -ENOENT;
 }
 
-bool accounts_only_added(const struct text *before, const struct text *after, const char *prefix)
+static bool is_of(const struct line *line, const char *const *names)
+{
+    const char *start;
+    size_t size;
+
+    for (; account_field(line, 0, &start, &size) && *names; names++) {
+        if (strlen(*names) == size && memcmp(*names, start, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool accounts_only_added(const struct text *before, const struct text *after,
+                         const char *const *names)
 {
     struct line old = {0}, new = {0};
     bool has_old = line_next(before, &old);
@@ -117,7 +130,7 @@ bool accounts_only_added(const struct text *before, const struct text *after, co
     while (line_next(after, &new)) {
         if (has_old && line_is_same(&old, &new))
             has_old = line_next(before, &old);
-        else if (new.size < strlen(prefix) || memcmp(new.start, prefix, strlen(prefix)) != 0)
+        else if (!is_of(&new, names))
             return false;
     }
     return !has_old;

@@ -37,8 +37,9 @@ bool accounts_in_range(const struct text *file, enum accounts_file kind, uint32_
 int account_find(const struct text *file, const char *name, uint32_t *ret_id,
                  struct line *ret_line);
 
-/* Whether the only difference is lines of names that begin with @prefix, added. */
-bool accounts_only_added(const struct text *before, const struct text *after, const char *prefix);
+/* Whether the only difference is added lines of these names; NULL at the end. */
+bool accounts_only_added(const struct text *before, const struct text *after,
+                         const char *const *names);
 
 /* A field of a line with colons, from 0. Return: false if the line has fewer. */
 bool account_field(const struct line *line, size_t n, const char **ret_start, size_t *ret_size);

@@ -20,8 +20,7 @@
 
 #define DIFF_INDENT "      "
 
-/* Read the file and make it as it should be. Return: as edit->make(), or what reading failed with.
- */
+/* Read the file and make it as it should be. Return: as edit->make(), or an errno of reading. */
 static int edit_make(struct setup *s, const struct edit *edit, struct file *ret_now,
                      struct text *ret_new, struct complaint *ret_why)
 {

@@ -13,7 +13,7 @@
 
 #include "common/banned.h"
 
-/* What we were tried on. */
+/* Those whose files we know. */
 static const char *const releases[] = {"12", "13"};
 
 static bool is_value(const char *start, size_t size, const char *text)

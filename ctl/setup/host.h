@@ -9,7 +9,7 @@
 #include "ctl/setup/complaint.h"
 #include "ctl/setup/text.h"
 
-/* Whether os-release(5) is that of a release we were tried on. Return: 0 or -EINVAL. */
+/* Whether os-release(5) is that of a release we know. Return: 0 or -EINVAL. */
 int release_is_known(const struct text *os_release, struct complaint *ret_why);
 
 /* Whether a kernel's release ("6.1.0-49-cloud-amd64") is 5.14 or later: cgroup.kill. */

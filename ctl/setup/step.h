@@ -96,8 +96,7 @@ int shipped_read(const char *path, struct text *ret);
 
 /* --- files that programs change for us ----------------------------------------------------- */
 
-/* Remember them as they are now, unless there is an older memory. Return: 0, or -1 and it was said.
- */
+/* Remember them as they are, unless there is an older memory. Return: 0, or -1 and it was said. */
 int tracked_before(struct setup *s, const char *step, const char *const *paths);
 
 /* What the program made of them. Return: 0, or -1 and it was said. */

@@ -38,6 +38,9 @@ static const char *const tracked[] = {
     NULL,
 };
 
+/* The names in them that are ours. */
+static const char *const names[] = {OWNER, "atelier-api", NULL};
+
 /* What sysusers makes. */
 static const struct {
     const char *database, *name, *mark, *remover;
@@ -210,7 +213,7 @@ static int strangers_check(struct setup *s)
         cleanup_entry struct entry e = {0};
         int r = record_get(&s->record, ENTRY_FILE, lists[i], &e);
 
-        if (r == 0 && !accounts_only_added(&e.before.text, &e.after, OWNER))
+        if (r == 0 && !accounts_only_added(&e.before.text, &e.after, names))
             r = record_put_file(&s->record, STEP, lists[i], &e.before, &unknown);
         if (r < 0 && r != -ENOENT)
             return step_fail("cannot record %s: %s", lists[i], strerror(-r));
@@ -254,8 +257,51 @@ static int accounts_apply(struct setup *s)
     return must_run(ARGV("/usr/bin/systemd-tmpfiles", "--create", TMPFILES), TIMEOUT_S);
 }
 
-/* Bring the files back as they were. Return: 1 done, 0 they are not only ours, -1 and it was said.
+/**
+ * is_explained() - Whether a file is as sysusers leaves it, although a crash came before we saw
+ * that
+ * @path: An account file, or its backup, which is then a copy of what the file was
  */
+static bool is_explained(struct setup *s, const char *path, const struct entry *e)
+{
+    cleanup_free char *main_path = strdup(path);
+    cleanup_entry struct entry original = {0};
+    cleanup_file struct file now = {0};
+    size_t size = strlen(path);
+
+    if (!main_path)
+        say_no_memory();
+    if (file_read(path, &now) < 0)
+        return false;
+    if (text_is_same(&now.text, &e->before.text))
+        return true;
+    if (e->after.bytes)
+        return text_is_same(&now.text, &e->after);
+    if (path[size - 1] != '-')
+        return now.text.bytes && accounts_only_added(&e->before.text, &now.text, names);
+    main_path[size - 1] = '\0';
+    return record_get(&s->record, ENTRY_FILE, main_path, &original) == 0 &&
+           text_is_same(&now.text, &original.before.text);
+}
+
+/* After a crash between sysusers and our look at what it did: look now. */
+static int interrupted_adopt(struct setup *s)
+{
+    for (size_t i = 0; tracked[i]; i++) {
+        cleanup_entry struct entry e = {0};
+        int r = record_get(&s->record, ENTRY_FILE, tracked[i], &e);
+
+        if (r == -ENOENT)
+            continue;
+        if (r < 0)
+            return step_fail("the record of %s cannot be read: %s", tracked[i], strerror(-r));
+        if (!is_explained(s, tracked[i], &e))
+            return 0;
+    }
+    return tracked_after(s, STEP, tracked);
+}
+
+/* Bring the files back as they were. Return: 1 done, 0 not only ours, -1 and it was said. */
 static int files_restore(struct setup *s)
 {
     int r;
@@ -263,8 +309,10 @@ static int files_restore(struct setup *s)
     if (lckpwdf() < 0)
         return step_fail(
             "the account files are locked (/etc/.pwd.lock): is useradd or passwd running?");
-    r = tracked_are_ours(s, tracked);
-    if (r && tracked_restore(s, tracked) < 0)
+    r = interrupted_adopt(s);
+    if (r == 0)
+        r = tracked_are_ours(s, tracked);
+    if (r > 0 && tracked_restore(s, tracked) < 0)
         r = -1;
     (void)ulckpwdf();
     return r;

@@ -125,8 +125,7 @@ static const struct edit login_defs = {
     .take_out = login_take_out,
 };
 
-/* Without a setting adduser(8) goes up to 59999. Source: adduser 3.134 and 3.152, AdduserCommon.pm.
- */
+/* Without a setting adduser(8) goes up to 59999. Source: adduser 3.134, AdduserCommon.pm. */
 static const struct key_rule adduser_rules[] = {
     {"LAST_UID", 0, LAST_LOCAL, LAST_LOCAL},
     {"LAST_GID", 0, LAST_LOCAL, LAST_LOCAL},

@@ -101,6 +101,7 @@ static void accounts_of_others_are_not_taken_for_ours(void **state)
         {"root:x:0:\nbin:x:2:\n", true},
         {"root:x:0:\nbin:x:2:\nbob:x:3:\natelier:x:8:\n", false},
         {"root:x:0:\natelier:x:8:\n", false},
+        {"root:x:0:\nbin:x:2:\natelier-two:x:8:\n", false},
         {"root:x:0:bob\nbin:x:2:\natelier:x:8:\n", false},
     };
     cleanup_text struct text before = text("root:x:0:\nbin:x:2:\n");
@@ -109,7 +110,8 @@ static void accounts_of_others_are_not_taken_for_ours(void **state)
     for (size_t i = 0; i < COUNT(texts); i++) {
         cleanup_text struct text after = text(texts[i].after);
 
-        assert_int_equal(accounts_only_added(&before, &after, "atelier"), texts[i].is_ours);
+        assert_int_equal(accounts_only_added(&before, &after, ARGV("atelier", "atelier-api")),
+                         texts[i].is_ours);
     }
 }
 
