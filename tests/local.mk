@@ -6,4 +6,5 @@ include tests/lint/local.mk
 EXTRA_DIST += \
 	ARCHITECTURE.md CONTRIBUTING.md check quickstart doc/decisions doc/threats.md \
 	%D%/bench %D%/fresh-root %D%/fuzz %D%/integration %D%/lab %D%/lab_test %D%/lablib %D%/labtest \
-	%D%/packages %D%/prepare.sh %D%/quickstart %D%/sabotage %D%/unit/run
+	%D%/packages %D%/prepare.sh %D%/quickstart %D%/sabotage %D%/unit/run \
+	%D%/vm

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: ISC
+# test_network.py - the owner rules of a stock server's iptables, and the canary that tries them.
+import json
+
+import pytest
+from guest import inside
+
+REFUSED = ("127.0.0.1", "::1", "10.0.2.15", "198.51.100.1", "2001:db8:1::1")
+REACHED = ("198.51.100.2", "2001:db8:1::2")
+CONNECT = """
+import errno, json, socket, sys
+def ask(address):
+    try:
+        with socket.create_connection((address, 7777), timeout=5) as s:
+            return s.recv(100).decode().strip()
+    except TimeoutError:
+        return "ETIMEDOUT"
+    except OSError as e:
+        return errno.errorcode[e.errno]
+print(json.dumps({address: ask(address) for address in sys.argv[1:]}))
+"""
+
+
+@inside
+def as_root(addresses):
+    return {address: tools.ask(address) for address in addresses}
+
+
+@inside
+def in_a_run(code, addresses, net):
+    return lab.python(code, *addresses, user="alice", net=net).json()
+
+
+@inside
+def packets_refused():
+    """How many packets our rules of both families have refused or dropped."""
+    count = {}
+    for family in lab.FAMILIES:
+        listing = tools.sh(f"{family} -w 5 -nvxL").stdout
+        count[family] = sum(int(line.split()[0]) for line in listing.splitlines()
+                            if " REJECT " in line or " DROP " in line)
+    return count
+
+
+def check(guest, said):
+    root = as_root(guest, REFUSED + REACHED)
+    for address in REFUSED:
+        assert said[address] in ("ECONNREFUSED", "EACCES", "EPERM"), (address, said)
+        assert root[address] == f"host {address}", root
+    for address in REACHED:
+        assert said[address] == root[address] == f"world {address}", (said, root)
+
+
+def test_a_run_reaches_the_world_and_not_the_host(guest):
+    before = packets_refused(guest)
+    check(guest, in_a_run(guest, CONNECT, REFUSED + REACHED, "public"))
+    after = packets_refused(guest)
+    assert all(after[family] > before[family] for family in before), (before, after)
+
+
+@pytest.mark.long
+def test_a_run_without_network_reaches_nothing(guest):
+    said = in_a_run(guest, CONNECT, REFUSED + REACHED, "none")
+    assert not any(" " in word for word in said.values()), said
+
+
+def test_a_session_reaches_the_world_and_not_the_host(guest):
+    with guest.login("alice") as alice:
+        check(guest, json.loads(alice.python(CONNECT, *REFUSED, *REACHED)))
+
+
+@inside
+def flushed(family):
+    """With the rules gone: how a run ends, and whether the service says so."""
+    tools.sh(f"{family} -w 5 -F OUTPUT")
+    time.sleep(1.2)  # a proof is good for a second
+    return lab.run(["/bin/true"]).end, lab.health()
+
+
+@inside
+def heal():
+    lab.command("systemctl", "kill", "-s", "HUP", "--kill-who=main", "sessiond.service")
+    lab.eventually(lambda: all(lab.jump_is_first(family) for family in lab.FAMILIES), 20)
+    lab.eventually(lambda: lab.run(["/bin/true"]).end["status"] == "ok", 20, every=0.3)
+
+
+@pytest.mark.parametrize("family", [
+    "iptables", pytest.param("ip6tables", marks=pytest.mark.long)])
+def test_nothing_starts_when_the_rules_are_flushed(guest, family):
+    with guest.login("alice") as alice:
+        try:
+            end, health = flushed(guest, family)
+            assert (end["status"], end.get("step")) == ("setup_failed", "canary"), end
+            assert health["status"] == "degraded"
+            # It shares the host's network, so it is not left running either.
+            assert alice.has_ended()
+            refused = guest.ssh("ben", guest.code_of("ben"), "id")
+            assert refused.returncode != 0 and "uid=" not in refused.stdout, refused
+        finally:
+            heal(guest)
+    assert guest.ssh("ben", guest.code_of("ben"), "id -un").stdout == "ben\n"
