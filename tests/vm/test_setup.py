@@ -3,13 +3,17 @@
 #
 # On a machine of its own, from what `make install` leaves. The tests build on each other, in order.
 import os
+import pathlib
+import shlex
 import tempfile
 
 import conftest
 import guest as guest_module
 import pytest
 
+pytestmark = pytest.mark.long
 WITHIN_S = 600
+STAGE = os.environ.get("ATELIER_VM_STAGE", "")
 
 # What must not change: every file of /etc and PAM's memory (kind, mode, owner, link, bytes, time),
 # accounts, firewall, units. Sessions of the test's own ssh come and go.
@@ -32,7 +36,8 @@ def host():
         guest = guest_module.Guest(one, directory)
         try:
             guest.tools_push()
-            one.push(os.environ["ATELIER_VM_STAGE"])
+            guest.bare = snapshot(guest)
+            one.push(STAGE)
             guest.sh("ldconfig")
             yield guest
         finally:
@@ -204,3 +209,16 @@ def test_a_purge_leaves_no_data(host):
     atelier_setup(host, "--yes")
     atelier_setup(host, "--undo", "--purge", "--yes")
     assert host.said("ls -d /var/lib/atelier /home/atelier /run/atelier 2>/dev/null || true") == ""
+
+
+def uninstall(host):
+    """What `make uninstall` does; that it takes away all that was installed, the unit tests show."""
+    stage = pathlib.Path(STAGE)
+    files = ["/" + str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir()]
+    host.sh(f"rm {shlex.join(files)}; ldconfig; systemctl daemon-reload")
+
+
+def test_without_it_the_host_is_as_before_it_came(host):
+    uninstall(host)
+    host.sh("rmdir /etc/atelier")
+    assert differences(host.bare, snapshot(host)) == []
