@@ -2,8 +2,11 @@
 # Files of the host. Installing them starts nothing and changes no file of others.
 dist_programs_SCRIPTS += %D%/atelier-sshd-start
 
+# The admin's once it is there: the hooks below do not replace it.
 atelierconfdir = $(sysconfdir)/atelier
-dist_atelierconf_DATA = %D%/sshd_config
+sshd_config = $(srcdir)/%D%/sshd_config
+sshd_config_there = $(DESTDIR)$(atelierconfdir)/sshd_config
+EXTRA_DIST += %D%/sshd_config
 
 pamservicesdir = $(sysconfdir)/pam.d
 dist_pamservices_DATA = %D%/pam.d/atelier-sshd
@@ -49,8 +52,22 @@ uninstall-hook: data-uninstall-hook
 data-install-hook:
 	$(MKDIR_P) $(DESTDIR)$(programsdir)
 	ln -sfn /usr/sbin/sshd $(DESTDIR)$(programsdir)/atelier-sshd
+	$(MKDIR_P) $(DESTDIR)$(atelierconfdir)
+	@if ! test -e $(sshd_config_there); then \
+	    $(INSTALL_DATA) $(sshd_config) $(sshd_config_there); \
+	elif cmp -s $(sshd_config) $(sshd_config_there); then \
+	    rm -f $(sshd_config_there).new; \
+	else \
+	    $(INSTALL_DATA) $(sshd_config) $(sshd_config_there).new; \
+	    echo "$(sshd_config_there) has changes and stays; what is new is in sshd_config.new"; \
+	fi
 data-uninstall-hook:
-	rm -f $(DESTDIR)$(programsdir)/atelier-sshd
+	rm -f $(DESTDIR)$(programsdir)/atelier-sshd $(sshd_config_there).new
+	@if cmp -s $(sshd_config) $(sshd_config_there); then \
+	    rm -f $(sshd_config_there); \
+	elif test -e $(sshd_config_there); then \
+	    echo "$(sshd_config_there) has changes and stays"; \
+	fi
 
 # An absolute directory by default, into which distcheck must not install.
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-programs-dir='$(abs_builddir)/$(distdir)/_inst/lib/atelier'
