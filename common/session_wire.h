@@ -61,9 +61,9 @@ struct session_open {
 };
 
 struct session_rlimit {
-    int32_t resource; /* RLIMIT_* */
-    uint32_t reserved;
-    uint64_t value; /* soft and hard; a lower limit that is there already stays */
+    int32_t resource;  /* RLIMIT_* */
+    uint32_t is_exact; /* 1: raised, too */
+    uint64_t value;    /* soft and hard; unless exact, a lower limit that is there already stays */
 };
 
 enum session_opened_fd {

@@ -175,6 +175,7 @@ struct wire_receipt {
     uint64_t cgroup_cpu_quota_us;  /* in each period; 0: not limited by a cgroup */
     uint64_t cgroup_cpu_period_us; /* 0 without a quota */
     uint64_t cgroup_oom_group;     /* 1: out of memory ends all of the leaf */
+    uint64_t rlimit_core;          /* hard, or 0 if the soft one is; ~0 is unlimited */
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX

@@ -82,8 +82,9 @@ static int step_rlimit(const struct session_opened *opened)
 
         if (getrlimit(resource, &now) < 0)
             return -errno;
-        wanted.rlim_max =
-            opened->rlimits[i].value < now.rlim_max ? opened->rlimits[i].value : now.rlim_max;
+        wanted.rlim_max = opened->rlimits[i].value;
+        if (wanted.rlim_max > now.rlim_max && !opened->rlimits[i].is_exact)
+            wanted.rlim_max = now.rlim_max;
         wanted.rlim_cur = wanted.rlim_max;
         if (setrlimit(resource, &wanted) < 0)
             return -errno;

@@ -2,10 +2,10 @@
 /*
  * filter.c - from syscalls.def to a program for seccomp(2).
  *
- * Two rules keep libseccomp 2.5.4 honest. Only masked-equal comparisons: it miscompiles unlike
- * operators on one argument. And the table may hold ranges, but each value becomes a rule of its
- * own. tests/unit/test_filter.c runs the program over every value that matters and compares the
- * answers with the table.
+ * Two rules keep libseccomp 2.5.4 honest. Only masked-equal comparisons, and "not 0" for an
+ * argument that nothing else is asked of: it miscompiles unlike operators on one argument. And the
+ * table may hold ranges, but each value becomes a rule of its own. tests/unit/test_filter.c runs
+ * the program over every value that matters and compares the answers with the table.
  *
  * A deny-list, because an allow-list breaks numpy, the next glibc and the next Python. What makes
  * that bearable: unknown numbers are refused, and everything that matters is also refused by
@@ -40,9 +40,13 @@
     }
 #define INT(a, f, l) FIELD(a, 0xffffffffu, f, l)
 #define BITS(a, b)   FIELD(a, b, b, b)
-#define ALWAYS       .cmp_count = 0
-#define WHEN(c)      .cmp_count = 1, .cmp = {c}
-#define WHEN2(c, d)  .cmp_count = 2, .cmp = {c, d}
+#define POINTER(a)                                                                                 \
+    {                                                                                              \
+        .arg = (a), .mask = UINT64_MAX, .is_nonzero = true                                         \
+    }
+#define ALWAYS      .cmp_count = 0
+#define WHEN(c)     .cmp_count = 1, .cmp = {c}
+#define WHEN2(c, d) .cmp_count = 2, .cmp = {c, d}
 
 #define CALL(who, call, cond, err, why, from)                                                      \
     {.profiles = (who),                                                                            \
@@ -73,6 +77,8 @@ const struct filter_rule *filter_rule_get(size_t i)
 
 static struct scmp_arg_cmp cmp_make(const struct filter_cmp *c, uint32_t value)
 {
+    if (c->is_nonzero)
+        return (struct scmp_arg_cmp){.arg = c->arg, .op = SCMP_CMP_NE, .datum_a = 0};
     return (struct scmp_arg_cmp){
         .arg = c->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = c->mask, .datum_b = value};
 }

@@ -4,6 +4,7 @@
 #define ATELIER_FILTER_H
 
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,12 +16,13 @@ enum filter_profile {
 #define FILTER_IN(profile) (1u << (profile))
 #define FILTER_CMP_MAX     2
 
-/* Holds if (argument & mask) is one of first..last. */
+/* Holds if (argument & mask) is one of first..last, or is not 0. */
 struct filter_cmp {
     unsigned int arg; /* 0..5 */
     uint64_t mask;
     uint32_t first;
     uint32_t last;
+    bool is_nonzero; /* the whole argument; mask, first and last are of no meaning */
 };
 
 /* One row of syscalls.def. All conditions must hold; a row without any always applies. */

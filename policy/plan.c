@@ -115,15 +115,15 @@ const size_t plan_run_count = sizeof(plan_run) / sizeof(plan_run[0]);
 
 const struct plan_rlimit plan_rlimits[] = {
     /* 1, not 0: a core pattern that is a pipe ignores 0, and the kernel skips the dump at 1. */
-    {RLIMIT_CORE, "core", 1},
-    {RLIMIT_NOFILE, "nofile", 4096},
+    {RLIMIT_CORE, "core", 1, true},
+    {RLIMIT_NOFILE, "nofile", 4096, false},
     /* Counted over all runs and logins of the user, threads too: a ceiling, not a run's limit. */
-    {RLIMIT_NPROC, "nproc", 512},
-    {RLIMIT_FSIZE, "fsize", 1024 * MIB},
-    {RLIMIT_MEMLOCK, "memlock", 64 * 1024},
-    {RLIMIT_MSGQUEUE, "msgqueue", 0},
-    {RLIMIT_RTPRIO, "rtprio", 0},
-    {RLIMIT_NICE, "nice", 0},
+    {RLIMIT_NPROC, "nproc", 512, false},
+    {RLIMIT_FSIZE, "fsize", 1024 * MIB, false},
+    {RLIMIT_MEMLOCK, "memlock", 64 * 1024, false},
+    {RLIMIT_MSGQUEUE, "msgqueue", 0, false},
+    {RLIMIT_RTPRIO, "rtprio", 0, false},
+    {RLIMIT_NICE, "nice", 0, false},
 };
 const size_t plan_rlimits_count = sizeof(plan_rlimits) / sizeof(plan_rlimits[0]);
 /* clang-format on */

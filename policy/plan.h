@@ -61,11 +61,12 @@ extern const size_t plan_run_count;
 #define PLAN_HOME_BYTES  (256ull << 20)
 #define PLAN_HOME_INODES 65536ull
 
-/* One row per RLIMIT of a run; the hard limit is the same. ~0 means as inherited. */
+/* One row per RLIMIT of a run; the hard limit is the same. A lower one that is inherited stays. */
 struct plan_rlimit {
     int resource; /* RLIMIT_* */
     const char *key;
     uint64_t value;
+    bool is_exact; /* less would not be stronger: raised, if that is what it takes */
 };
 
 extern const struct plan_rlimit plan_rlimits[];

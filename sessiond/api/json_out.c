@@ -139,9 +139,9 @@ static json_t *cgroup(const struct wire_receipt *r)
 
 static json_t *rlimits(const struct wire_receipt *r)
 {
-    return json_pack("{s:o, s:o, s:o}", "nproc", limit(r->rlimit_nproc, UINT64_MAX), "nofile",
+    return json_pack("{s:o, s:o, s:o, s:o}", "nproc", limit(r->rlimit_nproc, UINT64_MAX), "nofile",
                      limit(r->rlimit_nofile, UINT64_MAX), "fsize",
-                     limit(r->rlimit_fsize, UINT64_MAX));
+                     limit(r->rlimit_fsize, UINT64_MAX), "core", limit(r->rlimit_core, UINT64_MAX));
 }
 
 json_t *json_of_receipt(const struct wire_receipt *r)

@@ -87,8 +87,10 @@ static int step_rlimit(void)
 
         if (getrlimit((__rlimit_resource_t)p->resource, &now) < 0)
             return -errno;
-        wanted.rlim_cur = p->value < now.rlim_max ? p->value : now.rlim_max;
-        wanted.rlim_max = wanted.rlim_cur;
+        wanted.rlim_max = p->value;
+        if (wanted.rlim_max > now.rlim_max && !p->is_exact)
+            wanted.rlim_max = now.rlim_max;
+        wanted.rlim_cur = wanted.rlim_max;
         if (setrlimit((__rlimit_resource_t)p->resource, &wanted) < 0)
             return -errno;
     }

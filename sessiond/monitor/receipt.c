@@ -162,30 +162,57 @@ static int status_parse(const char *status, struct wire_receipt *r)
     return 0;
 }
 
+/* One word of a line of limits, and go on behind it. */
+static int limit_word(const char **at, uint64_t *ret_v)
+{
+    const char *word = *at + strspn(*at, " ");
+    char *end;
+
+    if (strncmp(word, "unlimited", 9) == 0) {
+        *ret_v = UINT64_MAX;
+        *at = word + 9;
+        return 0;
+    }
+    errno = 0;
+    *ret_v = strtoull(word, &end, 10);
+    *at = end;
+    return end == word || errno != 0 ? -EPROTO : 0;
+}
+
 /* Soft limit of one line of /proc/PID/limits. (prlimit(2) would ask for CAP_SYS_RESOURCE.) */
 static int limit_parse(const char *limits, const char *key, uint64_t *ret_v)
 {
     const char *line = strstr(limits, key);
-    char *end;
 
     if (!line)
         return -EPROTO;
     line += strlen(key);
-    line += strspn(line, " ");
-    if (strncmp(line, "unlimited", 9) == 0) {
-        *ret_v = UINT64_MAX;
-        return 0;
-    }
-    errno = 0;
-    *ret_v = strtoull(line, &end, 10);
-    return end == line || errno != 0 ? -EPROTO : 0;
+    return limit_word(&line, ret_v);
+}
+
+/* The limit of core files: at 0 a pattern that is a pipe gets the dump, and up to the hard limit
+ * it can be raised. Source: core(5), do_coredump() of the kernel. */
+static int core_parse(const char *limits, uint64_t *ret_v)
+{
+    static const char key[] = "Max core file size";
+    const char *line = strstr(limits, key);
+    uint64_t soft, hard;
+
+    if (!line)
+        return -EPROTO;
+    line += sizeof(key) - 1;
+    if (limit_word(&line, &soft) < 0 || limit_word(&line, &hard) < 0)
+        return -EPROTO;
+    *ret_v = soft == 0 ? 0 : hard;
+    return 0;
 }
 
 static int limits_parse(const char *limits, struct wire_receipt *r)
 {
     if (limit_parse(limits, "Max processes", &r->rlimit_nproc) < 0 ||
         limit_parse(limits, "Max open files", &r->rlimit_nofile) < 0 ||
-        limit_parse(limits, "Max file size", &r->rlimit_fsize) < 0)
+        limit_parse(limits, "Max file size", &r->rlimit_fsize) < 0 ||
+        core_parse(limits, &r->rlimit_core) < 0)
         return -EPROTO;
     return 0;
 }
@@ -315,7 +342,7 @@ static bool groups_match(const struct wire_receipt *r, const struct spawn_reques
     return true;
 }
 
-/* At most what the plan says; less where sessiond itself was given less. */
+/* At most what the plan says; less where sessiond itself was given less, and less is stronger. */
 bool receipt_limits_match(const struct wire_receipt *r)
 {
     const struct {
@@ -325,12 +352,15 @@ bool receipt_limits_match(const struct wire_receipt *r)
         {RLIMIT_NPROC, r->rlimit_nproc},
         {RLIMIT_NOFILE, r->rlimit_nofile},
         {RLIMIT_FSIZE, r->rlimit_fsize},
+        {RLIMIT_CORE, r->rlimit_core},
     };
 
     for (size_t i = 0; i < sizeof(read_back) / sizeof(read_back[0]); i++) {
         for (size_t k = 0; k < plan_rlimits_count; k++) {
-            if (plan_rlimits[k].resource == read_back[i].resource &&
-                read_back[i].value > plan_rlimits[k].value)
+            const struct plan_rlimit *p = &plan_rlimits[k];
+
+            if (p->resource == read_back[i].resource &&
+                (read_back[i].value > p->value || (p->is_exact && read_back[i].value < p->value)))
                 return false;
         }
     }

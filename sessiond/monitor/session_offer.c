@@ -46,6 +46,7 @@ int session_offer_init(void)
     offer.setns_flags = JOIN;
     for (size_t i = 0; i < plan_rlimits_count; i++)
         offer.rlimits[i] = (struct session_rlimit){.resource = plan_rlimits[i].resource,
+                                                   .is_exact = plan_rlimits[i].is_exact,
                                                    .value = plan_rlimits[i].value};
     offer.rlimit_count = (uint32_t)plan_rlimits_count;
     return filter_fill();

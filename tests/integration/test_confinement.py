@@ -91,7 +91,7 @@ def test_namespaces_are_those_of_the_receipt(net):
 def test_limits_and_mounts_are_those_of_the_receipt():
     code = ("import json, resource as r\n"
             "n = {k: r.getrlimit(getattr(r, 'RLIMIT_' + k.upper())) for k in ('nproc', 'nofile',"
-            " 'fsize')}\n"
+            " 'fsize', 'core')}\n"
             "print(json.dumps([n, len(open('/proc/self/mountinfo').readlines()),"
             " r.getrlimit(r.RLIMIT_CORE)]))")
     result = lab.python(code)
@@ -100,6 +100,15 @@ def test_limits_and_mounts_are_those_of_the_receipt():
         assert soft == hard == result.receipt["rlimits"][key] > 0
     assert result.receipt["mounts"] == mounts
     assert core == [1, 1]
+
+
+def test_nobody_lowers_the_limit_at_which_a_dump_goes_to_no_program():
+    """A program that wants no dump is told that it has none, and lives."""
+    said = lab.python("import resource as r\n"
+                      "for key in (r.RLIMIT_CORE, r.RLIMIT_NOFILE):\n"
+                      "    r.setrlimit(key, (0, 0))\n"
+                      "    print(*r.getrlimit(key))\n").out.splitlines()
+    assert said == [b"1 1", b"0 0"]
 
 
 def test_a_run_is_no_more_important_than_others():

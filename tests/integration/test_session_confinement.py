@@ -315,7 +315,7 @@ def test_every_field_of_the_receipt_is_what_the_kernel_says(inside):
         assert int(lines[key]) == said[field] > 0, key
     limits = {line[:26].strip(): line[26:].split()[:2] for line in proc(pid, "limits").splitlines()}
     for key, field in (("Max processes", "nproc"), ("Max open files", "nofile"),
-                       ("Max file size", "fsize")):
+                       ("Max file size", "fsize"), ("Max core file size", "core")):
         assert limits[key] == [str(said["rlimits"][field])] * 2, key
     assert said["mounts"] == len(proc(pid, "mountinfo").splitlines())
     assert said["net"] == "public"
@@ -342,9 +342,9 @@ def test_limits_are_those_of_a_run(inside):
             "print(json.dumps({k: r.getrlimit(getattr(r, k)) for k in dir(r)"
             " if k.startswith('RLIMIT_')}))")
     session, run = inside.json(code), lab.python(code).json()
-    for key in ("NPROC", "NOFILE", "FSIZE", "MEMLOCK", "MSGQUEUE", "RTPRIO", "NICE"):
+    for key in ("NPROC", "NOFILE", "FSIZE", "MEMLOCK", "MSGQUEUE", "RTPRIO", "NICE", "CORE"):
         assert session[f"RLIMIT_{key}"] == run[f"RLIMIT_{key}"], key
-    assert max(session["RLIMIT_CORE"]) <= 1
+    assert session["RLIMIT_CORE"] == [1, 1]
 
 
 # ---- descriptors

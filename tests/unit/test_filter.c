@@ -18,6 +18,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -88,7 +89,9 @@ static bool row_applies(const struct filter_rule *r, enum filter_profile p,
     for (size_t i = 0; i < r->cmp_count; i++) {
         uint64_t v = d->args[r->cmp[i].arg] & r->cmp[i].mask;
 
-        if (v < r->cmp[i].first || v > r->cmp[i].last)
+        if (r->cmp[i].is_nonzero && v != 0)
+            continue;
+        if (r->cmp[i].is_nonzero || v < r->cmp[i].first || v > r->cmp[i].last)
             return false;
     }
     return true;
@@ -171,8 +174,8 @@ static uint64_t random_next(uint64_t *seed)
 
 static void random_arguments_are_answered_as_the_table_says(void **state)
 {
-    static const long calls[] = {__NR_clone, __NR_ioctl,      __NR_fcntl,     __NR_socket,
-                                 __NR_read,  __NR_setsockopt, __NR_socketpair};
+    static const long calls[] = {__NR_clone, __NR_ioctl,      __NR_fcntl,      __NR_socket,
+                                 __NR_read,  __NR_setsockopt, __NR_socketpair, __NR_prlimit64};
     static const uint64_t values[] = {0,          1,    2,    3,    6,   16, 31, 0x5412, 0x541c,
                                       0x5423,     1024, 1026, 1025, 262, 10, 5,  41,     0x10000000,
                                       0x00020000, 35,   39,   42,   46,  20, 57, 4};
@@ -183,7 +186,7 @@ static void random_arguments_are_answered_as_the_table_says(void **state)
     for (size_t i = 0; i < 1000000; i++) {
         struct seccomp_data d = {.arch = ARCH_NATIVE};
 
-        d.nr = (int)calls[random_next(&seed) % 7];
+        d.nr = (int)calls[random_next(&seed) % (sizeof(calls) / sizeof(calls[0]))];
         for (size_t a = 0; a < 6; a++) {
             uint64_t pick = random_next(&seed);
 
@@ -417,6 +420,32 @@ static void calls_that_programs_need_are_allowed(void **state)
     }
 }
 
+/* 1 keeps a dump from a pattern that is a pipe, 0 does not. Reading, and other limits, are free. */
+static void nobody_changes_the_limit_of_core_files(void **state)
+{
+    static const uint64_t pointers[] = {1, 0x7fff00000000, 0x7ffc12345678, HIGH_BIT};
+
+    (void)state;
+    for (size_t p = 0; p < 2; p++) {
+        for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+            for (uint64_t pid = 0; pid < 3; pid++) {
+                assert_int_equal(call(profiles[p], __NR_prlimit64, pid, RLIMIT_CORE, pointers[i]),
+                                 PRETENDED);
+                assert_int_equal(
+                    call(profiles[p], __NR_prlimit64, pid, RLIMIT_CORE | HIGH_BIT, pointers[i]),
+                    PRETENDED);
+                assert_int_equal(call(profiles[p], __NR_prlimit64, pid, RLIMIT_CPU, pointers[i]),
+                                 0);
+                assert_int_equal(call(profiles[p], __NR_prlimit64, pid, RLIMIT_CORE, 0), 0);
+            }
+            assert_int_equal(call(profiles[p], __NR_setrlimit, RLIMIT_CORE, pointers[i], 0),
+                             PRETENDED);
+            assert_int_equal(call(profiles[p], __NR_setrlimit, RLIMIT_NOFILE, pointers[i], 0), 0);
+        }
+        assert_int_equal(call(profiles[p], __NR_getrlimit, RLIMIT_CORE, 1, 0), 0);
+    }
+}
+
 static void other_entries_of_the_kernel_are_enosys(void **state)
 {
     struct seccomp_data d = {0};
@@ -484,6 +513,7 @@ int main(void)
         cmocka_unit_test(high_halves_do_not_open_terminal_injection),
         cmocka_unit_test(calls_of_the_design_are_refused),
         cmocka_unit_test(calls_that_programs_need_are_allowed),
+        cmocka_unit_test(nobody_changes_the_limit_of_core_files),
         cmocka_unit_test(other_entries_of_the_kernel_are_enosys),
         cmocka_unit_test(every_row_is_complete),
         cmocka_unit_test(a_profile_that_does_not_exist_is_refused),

@@ -159,7 +159,7 @@ static struct raw_call call_of_row(const struct filter_rule *r)
     for (size_t i = 0; i < 6; i++)
         c.args[i] = c.nr == __NR_clone ? 0 : ~0ul;
     for (size_t i = 0; i < r->cmp_count; i++)
-        c.args[r->cmp[i].arg] = r->cmp[i].first;
+        c.args[r->cmp[i].arg] = r->cmp[i].is_nonzero ? ~0ul : r->cmp[i].first;
     if (c.nr == __NR_clone)
         c.args[0] |= SIGCHLD;
     if (c.nr == __NR_socket && r->cmp[0].arg == 2) {

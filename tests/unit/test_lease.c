@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* test_lease.c - is a part of a login stopped? Asked of real processes. */
+/* test_lease.c - is a part of a login stopped, and what limit has it? Asked of real processes. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "sessiond/monitor/lease.h"
+#include "sessiond/monitor/receipt.h"
 
 #include "common/banned.h"
 
@@ -68,10 +70,53 @@ static void nobody_has_no_stopped_children(void **state)
     assert_false(lease_is_stopped(gone));
 }
 
+/* What the receipt says of a process with these limits. */
+static uint64_t core_said(rlim_t soft, rlim_t hard)
+{
+    const struct rlimit limit = {soft, hard};
+    struct wire_receipt r = {0};
+    pid_t pid = child_make("core");
+
+    assert_true(pid > 0);
+    assert_int_equal(prlimit(pid, RLIMIT_CORE, &limit, NULL), 0);
+    assert_int_equal(receipt_read(pid, NULL, &r), 0);
+    child_end(pid);
+    return r.rlimit_core;
+}
+
+static void a_core_limit_of_nothing_is_no_match_and_neither_is_more_than_one(void **state)
+{
+    struct rlimit now;
+    struct wire_receipt r = {0};
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_CORE, &now), 0);
+    if (now.rlim_max < 2) {
+        print_message("skipped: the hard limit of core files is too low for this\n");
+        skip();
+    }
+    assert_int_equal(core_said(0, 0), 0);
+    assert_int_equal(core_said(0, 2), 0);
+    assert_int_equal(core_said(1, 1), 1);
+    assert_int_equal(core_said(1, 2), 2);
+    assert_int_equal(core_said(1, now.rlim_max), now.rlim_max);
+    for (uint64_t core = 0; core < 3; core++) {
+        r.rlimit_core = core;
+        assert_int_equal(receipt_limits_match(&r), core == 1);
+    }
+    r.rlimit_core = UINT64_MAX;
+    assert_false(receipt_limits_match(&r));
+    /* Of others less is stronger, and more is none. */
+    r.rlimit_core = 1;
+    r.rlimit_nofile = UINT64_MAX;
+    assert_false(receipt_limits_match(&r));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_child_is_seen_and_one_that_goes_on_is_not),
+        cmocka_unit_test(a_core_limit_of_nothing_is_no_match_and_neither_is_more_than_one),
         cmocka_unit_test(nobody_has_no_stopped_children),
     };
 

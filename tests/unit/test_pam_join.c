@@ -137,6 +137,7 @@ static void opened_send(int conn, const struct play *play, pid_t init)
     o.setns_flags = NAMESPACES;
     o.has_landlock = play->scope != SCOPE_NONE;
     o.rlimits[o.rlimit_count++] = (struct session_rlimit){RLIMIT_NPROC, 0, NPROC};
+    o.rlimits[o.rlimit_count++] = (struct session_rlimit){RLIMIT_CORE, 1, 1};
     o.filter_count = (uint32_t)insn_count;
     memcpy(o.filter, insns, insn_count * sizeof(*insns));
     memcpy(o.session_id, ID, sizeof(ID));
@@ -195,13 +196,14 @@ struct wish {
     enum chld chld;
     bool has_thread;
     bool open_twice;
+    bool has_no_core;      /* hard limit 0, as limits.conf(5) of a host may have it */
     bool lose_descriptors; /* as a host that closes everything above 2, and goes on */
 };
 
 /* What the login saw of itself, after open_session. */
 struct seen {
     int opened, opened_again, closed, closed_again;
-    int nnp, seccomp, bounding, ambient, nproc, setns_errno, sockets, others, spared;
+    int nnp, seccomp, bounding, ambient, nproc, core, setns_errno, sockets, others, spared;
     bool mnt_differs, child_is_inside, env_is_the_id, is_caged;
 };
 
@@ -309,7 +311,7 @@ static bool is_caged(void)
 static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen *seen)
 {
     char **env = pam_getenvlist(pamh);
-    struct rlimit nproc = {0};
+    struct rlimit nproc = {0}, core = {0};
     struct stat mnt = {0};
 
     seen->nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
@@ -320,6 +322,8 @@ static void look(pam_handle_t *pamh, const struct stat *mnt_before, struct seen 
         seen->ambient += prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0);
     (void)getrlimit(RLIMIT_NPROC, &nproc);
     seen->nproc = nproc.rlim_max == nproc.rlim_cur ? (int)nproc.rlim_max : -1;
+    (void)getrlimit(RLIMIT_CORE, &core);
+    seen->core = core.rlim_max == core.rlim_cur ? (int)core.rlim_max : -1;
     seen->setns_errno = setns(-1, 0) < 0 ? errno : 0;
     seen->mnt_differs = stat("/proc/self/ns/mnt", &mnt) == 0 && mnt.st_ino != mnt_before->st_ino;
     seen->env_is_the_id = env && env[0] && strcmp(env[0], "ATELIER_SESSION=" ID) == 0 && !env[1];
@@ -343,6 +347,7 @@ static void login_run(const struct wish *wish, int result_fd)
     struct seen seen = {0};
     pam_handle_t *pamh;
     struct stat mnt = {0};
+    const struct rlimit no_core = {0, 0};
     pthread_t thread;
     int result = fcntl(result_fd, F_DUPFD, 1000), spared = -1;
 
@@ -350,6 +355,8 @@ static void login_run(const struct wish *wish, int result_fd)
     chld_set(wish->chld);
     if (wish->has_thread)
         (void)pthread_create(&thread, NULL, stand, NULL);
+    if (wish->has_no_core)
+        (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)stat("/proc/self/ns/mnt", &mnt);
     pamh = service_start("only", "alice", &conv);
     if (!pamh)
@@ -425,6 +432,7 @@ static void is_confined(const struct seen *seen)
     assert_int_equal(seen->bounding, 0);
     assert_int_equal(seen->ambient, 0);
     assert_int_equal(seen->nproc, NPROC);
+    assert_int_equal(seen->core, 1);
     assert_int_equal(seen->setns_errno, EPERM); /* the filter's; without it EBADF */
     assert_true(seen->mnt_differs);
     assert_true(seen->child_is_inside);
@@ -454,6 +462,38 @@ static void login_is_confined_and_says_goodbye(void **state)
         assert_int_equal(told[2].what, SESSION_LEASE);
         assert_int_equal(told[2].more, 0);
         assert_int_equal(told[3].what, SESSION_CLOSE);
+    }
+}
+
+/* Root of a container may not raise a hard limit: asked of a child, which cannot come back. */
+static bool limits_can_be_raised(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        const struct rlimit none = {0, 0}, one = {1, 1};
+
+        _exit(setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_CORE, &one) < 0);
+    }
+    (void)waitpid(pid, &status, 0);
+    return status == 0;
+}
+
+/* At 0 a dump goes to the host's handler, at 1 to nobody: less is not stronger. */
+static void core_limit_is_raised_or_the_login_is_refused(void **state)
+{
+    struct seen seen;
+    struct told told[8];
+
+    (void)state;
+    needs_root();
+    (void)login(&(struct play){0}, &(struct wish){.has_no_core = true}, &seen, told);
+    if (limits_can_be_raised()) {
+        assert_int_equal(seen.opened, PAM_SUCCESS);
+        is_confined(&seen);
+    } else {
+        assert_int_equal(seen.opened, PAM_SESSION_ERR);
     }
 }
 
@@ -615,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(login_is_confined_and_says_goodbye),
         cmocka_unit_test(denied_session_ends_in_a_cage),
+        cmocka_unit_test(core_limit_is_raised_or_the_login_is_refused),
         cmocka_unit_test(denied_lease_is_the_end),
         cmocka_unit_test(second_session_is_refused_and_the_first_stays),
         cmocka_unit_test(caller_with_threads_is_refused),
