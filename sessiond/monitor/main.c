@@ -347,7 +347,8 @@ static int rules_remove(void)
 
     if (r == 0)
         return EXIT_SUCCESS;
-    log_error("the network rules cannot be removed: %s: %s", what, strerror(-r));
+    log_error("the network rules cannot be removed: %s: %s", what,
+              r == -EPROTO ? "it was refused, for the reason above" : strerror(-r));
     return EX_UNAVAILABLE;
 }
 

@@ -108,28 +108,56 @@ static int program_run(const char *const argv[], int stdin_fd, bool quiet)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -EPROTO;
 }
 
-/* Is this rule somewhere in OUTPUT? Return: 0 or a negative errno. */
-static int rule_look(const struct family *f, const char *rule, bool *ret_present)
+/*
+ * Exit code of a program that was asked whether something is there. 1 is "no"; 2 (arguments), 3
+ * (no such table), 4 (not permitted, or somebody else has the lock) say nothing about it.
+ * Source: include/xtables.h of iptables, enum xtables_exittype.
+ */
+#define IPTABLES_NO 1
+
+/* Ask without a word; but a failure is said by the program itself. Return: 0 or -errno. */
+static int program_ask(const char *const argv[], bool *ret_yes)
 {
-    const char *argv[ARGS_MAX] = {program_find(f->single), "-w", LOCK_WAIT_S, "-C", "OUTPUT"};
     cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    cleanup_free char *words = strdup(rule);
-    char *rest = words, *word;
     int r;
 
     if (!argv[0])
         return -ENOENT;
-    if (null < 0 || !words)
-        return null < 0 ? -errno : -ENOMEM;
+    if (null < 0)
+        return -errno;
+    r = program_run(argv, null, true);
+    if (r > IPTABLES_NO)
+        r = program_run(argv, null, false);
+    if (r < 0)
+        return r;
+    if (r > IPTABLES_NO)
+        return -EPROTO;
+    *ret_yes = r == 0;
+    return 0;
+}
+
+/* Is this rule somewhere in OUTPUT? Return: 0 or a negative errno. */
+static int rule_look(const struct family *f, const char *rule, bool *ret_present)
+{
+    const char *argv[ARGS_MAX] = {program_find(f->single), "-w", LOCK_WAIT_S, "-C", "OUTPUT"};
+    cleanup_free char *words = strdup(rule);
+    char *rest = words, *word;
+
+    if (!words)
+        return -ENOMEM;
     for (size_t n = 5; n + 1 < ARGS_MAX && (word = strsep(&rest, " ")); n++)
         argv[n] = word;
     if (rest)
         return -E2BIG;
-    r = program_run(argv, null, true);
-    if (r < 0)
-        return r;
-    *ret_present = r == 0;
-    return 0;
+    return program_ask(argv, ret_present);
+}
+
+/* Is there this chain? Return: 0 or a negative errno. */
+static int chain_look(const struct family *f, const char *chain, bool *ret_present)
+{
+    const char *argv[] = {program_find(f->single), "-w", LOCK_WAIT_S, "-S", chain, NULL};
+
+    return program_ask(argv, ret_present);
 }
 
 static int text_to_fd(const char *text)
@@ -164,39 +192,26 @@ static int text_load(const struct family *f, const char *text)
     return r == 0 ? 0 : -EPROTO;
 }
 
-static int rules_look(const struct family *f, struct netrules_spec *spec)
+/* Without its chain there is no jump, and asking for it would be an error (2), not a "no". */
+static int rules_look(const struct family *f, struct netrules_spec *spec, bool *ret_chain)
 {
-    int r = rule_look(f, netrules_jump(), &spec->jump_present);
+    int r = chain_look(f, NETRULES_CHAIN, ret_chain);
 
+    spec->jump_present = false;
+    if (r == 0 && *ret_chain)
+        r = rule_look(f, netrules_jump(), &spec->jump_present);
     return r < 0 ? r : rule_look(f, netrules_drop(), &spec->drop_present);
 }
 
 static int family_load(const struct family *f, struct netrules_spec *spec)
 {
     cleanup_free char *text = NULL;
-    int r = rules_look(f, spec);
+    bool chain;
+    int r = rules_look(f, spec, &chain);
 
     if (r == 0)
         r = netrules_text(f->family, spec, &text);
     return r < 0 ? r : text_load(f, text);
-}
-
-/* Is there this chain? Return: 0 or a negative errno. */
-static int chain_look(const struct family *f, const char *chain, bool *ret_present)
-{
-    const char *argv[] = {program_find(f->single), "-w", LOCK_WAIT_S, "-S", chain, NULL};
-    cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int r;
-
-    if (!argv[0])
-        return -ENOENT;
-    if (null < 0)
-        return -errno;
-    r = program_run(argv, null, true);
-    if (r < 0)
-        return r;
-    *ret_present = r == 0;
-    return 0;
 }
 
 /* One pass. On a host without any of it not even an empty table is made. */
@@ -205,10 +220,8 @@ static int family_unload_once(const struct family *f, bool *ret_found)
     struct netrules_spec spec = {0};
     cleanup_free char *text = NULL;
     bool chain = false, chain_no = false;
-    int r = rules_look(f, &spec);
+    int r = rules_look(f, &spec, &chain);
 
-    if (r == 0)
-        r = chain_look(f, NETRULES_CHAIN, &chain);
     if (r == 0)
         r = chain_look(f, NETRULES_CHAIN_NO, &chain_no);
     if (r < 0)

@@ -34,7 +34,8 @@ int net_load(const struct net_config *config, uint32_t *ret_revision, const char
  * net_unload() - Take everything away that net_load() made, in both families
  * @ret_what: On failure: the program it is about, static
  *
- * Must: nothing of a participant runs; nothing holds them afterwards. What is not there is fine.
+ * Must: nothing of a participant runs; nothing holds them afterwards. What is not there is fine;
+ * not to be able to find out is a failure.
  *
  * Return: as net_load().
  */

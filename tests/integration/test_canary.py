@@ -167,7 +167,10 @@ def test_the_rules_go_when_they_are_not_wanted_any_more():
                 everything = lab.command(family, "-w", "5", "-S").stdout.splitlines()
                 assert theirs in everything
                 assert not [line for line in everything if "ATELIER" in line or "socket" in line]
-        # Only root may.
+        # Only root may, and root without the right to look cannot say that there is nothing.
+        bare = lab.command("setpriv", "--bounding-set=-all", "--", *program, check=False)
+        assert bare.returncode == 69
+        assert "the network rules cannot be removed" in bare.stderr, bare
         assert lab.command("runuser", "-u", "nobody", "--", *program, check=False).returncode == 77
     finally:
         for family in lab.FAMILIES:
