@@ -234,17 +234,18 @@ static int texts_make(struct daemon *d, const char **ret_what)
 
 static int protections_start(struct daemon *d, const char **ret_what)
 {
-    int r = net_load(&d->net, &d->monitor.net_revision, ret_what);
+    struct monitor *m = &d->monitor;
+    int r = net_load(&d->net, &m->net_revision, &m->had_net_rules, ret_what);
 
     if (r < 0)
         return r;
-    log_info("network rules loaded revision=%u", d->monitor.net_revision);
+    log_info("network rules loaded revision=%u", m->net_revision);
     *ret_what = "system call filter";
     r = filter_build(FILTER_RUN, &d->setup.filter, &d->setup.filter_count);
     if (r == 0)
         r = texts_make(d, ret_what);
     if (r == 0)
-        r = spawner_start(&d->setup, &d->monitor.spawner_sock, &d->spawner_pidfd, ret_what);
+        r = spawner_start(&d->setup, &m->spawner_sock, &d->spawner_pidfd, ret_what);
     return r;
 }
 
@@ -269,7 +270,7 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 
     (void)sig;
     (void)what;
-    r = net_load(&d->net, &d->monitor.net_revision, &failed);
+    r = net_load(&d->net, &d->monitor.net_revision, NULL, &failed);
     /* After, whatever came of it: a round that is under way may have been answered by old rules. */
     canary_forget(d->monitor.canary);
     if (r < 0)

@@ -4,6 +4,7 @@
 #define ATELIER_MONITOR_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sessiond/monitor/scope.h"
@@ -21,6 +22,7 @@ struct monitor {
     struct cgroup *cgroup;
     struct core *core;
     uint32_t net_revision; /* of the rules that were loaded last */
+    bool had_net_rules;    /* our jump was there when this process loaded them first */
     struct run *runs;      /* list, run.c */
     uint32_t run_count;
     struct session *sessions; /* list, session.c; those on their way, too */

@@ -276,11 +276,13 @@ static void spec_make(const struct net_config *config, struct resolvers *res,
     }
 }
 
-int net_load(const struct net_config *config, uint32_t *ret_revision, const char **ret_what)
+int net_load(const struct net_config *config, uint32_t *ret_revision, bool *ret_had,
+             const char **ret_what)
 {
     struct netrules_spec spec;
     struct resolvers res;
     uint32_t revision;
+    bool had = true;
     int r;
 
     spec_make(config, &res, &spec);
@@ -293,10 +295,14 @@ int net_load(const struct net_config *config, uint32_t *ret_revision, const char
         r = family_load(f, &spec);
         if (r < 0)
             return r;
+        had = had && spec.jump_present;
     }
     *ret_what = "resolvers";
     r = netrules_revision(&spec, &revision);
-    if (r == 0)
-        *ret_revision = revision;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_revision = revision;
+    if (ret_had)
+        *ret_had = had;
+    return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef ATELIER_NET_H
 #define ATELIER_NET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ int net_resolver_add(struct net_config *config, const char *text);
  * net_load() - Load both families, each in one atomic step
  * @config:       Resolvers
  * @ret_revision: Number that stands for the text that was loaded
+ * @ret_had:      The jump was there already, in every family; may be NULL
  * @ret_what:     On failure: the program or family it is about, static
  *
  * The first load inserts the jump as line 1 of OUTPUT; a later one moves it back there in the same
@@ -28,7 +30,8 @@ int net_resolver_add(struct net_config *config, const char *text);
  *
  * Return: 0; -ENOENT (no iptables), -EPROTO (iptables refused; its words are on stderr), -errno.
  */
-int net_load(const struct net_config *config, uint32_t *ret_revision, const char **ret_what);
+int net_load(const struct net_config *config, uint32_t *ret_revision, bool *ret_had,
+             const char **ret_what);
 
 /**
  * net_unload() - Take everything away that net_load() made, in both families

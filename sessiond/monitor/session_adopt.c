@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* session_adopt.c - sessions that outlived a sessiond are taken over by the next. */
+/*
+ * session_adopt.c - sessions that outlived a sessiond are taken over by the next.
+ *
+ * Unless the network rules were gone meanwhile: then nobody knows what they have reached, and to
+ * where their connections are open. They end as if somebody had watched.
+ */
 #include <errno.h>
 
 #include "common/cleanup.h"
@@ -51,10 +56,15 @@ static void adopt(void *arg, const struct session_record *record)
         r = session_watch(s, s->holder_pidfd, session_on_holder, &s->holder_event);
     if (r == 0)
         r = session_timer(s, SESSION_LOOK_MS);
-    if (r < 0 || s->holder_pidfd < 0)
+    if (r < 0 || s->holder_pidfd < 0) {
         session_end(s, WIRE_SESSION_END_LEFT);
-    else
+    } else if (!m->had_net_rules) {
+        log_warning("the network rules were gone: a session is ended session=%s uid=%u",
+                    record->session_id, record->uid);
+        session_end(s, WIRE_SESSION_END_UNSAFE);
+    } else {
         log_info("a session is taken over session=%s uid=%u", record->session_id, record->uid);
+    }
 }
 
 int session_adopt(struct monitor *m)

@@ -593,6 +593,25 @@ def test_rules_that_go_away_end_sessions_and_admit_none(family):
         assert lab.audit_of(login.id)[0] == "unsafe"
 
 
+@pytest.mark.parametrize("family", lab.FAMILIES)
+def test_rules_that_went_away_while_nobody_watched_end_sessions(family):
+    with lab.Login("alice") as login:
+        lab.service("stop", "sessiond")
+        lab.service("start", "sessiond")
+        lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+        assert login.answers()  # positive control: a restart ends nobody
+        lab.service("stop", "sessiond")
+        lab.rules_flush(family)
+        assert login.answers()
+        lab.service("start", "sessiond")
+        lab.eventually(login.is_over, 4)
+        lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+        assert not lab.strays()
+        with open("/run/lab/sessiond.log", encoding="utf-8", errors="replace") as log:
+            assert f"rules were gone: a session is ended session={login.id}" in log.read()
+    assert_login_works()
+
+
 # ---- nothing is left of many
 
 def open_files(pid):
