@@ -21,7 +21,8 @@ atelierdatadir = $(datadir)/atelier
 dist_atelierdata_DATA = %D%/host-sshd.conf %D%/user@.conf
 
 # What says where things are, is made for where they will be.
-dist_unit_DATA = %D%/systemd/atelier.slice %D%/systemd/atelier.target
+dist_unit_DATA = %D%/systemd/atelier.slice %D%/systemd/atelier.target \
+	%D%/systemd/atelier-deadman.service %D%/systemd/atelier-deadman.timer
 unit_DATA = \
 	%D%/systemd/atelier-admin.socket \
 	%D%/systemd/atelier-api.socket \
