@@ -13,7 +13,8 @@
  * session. What is reported of a leaf is read back from it, never from the plan.
  *
  * The end of a leaf is not waited for. It is dropped when its init is reaped; a timer removes it as
- * soon as it is empty, and the group of a user that has had no leaf for a while.
+ * soon as it is empty, and the group of a user that has had no leaf for a while and holds no
+ * memory.
  */
 #ifndef ATELIER_CGROUP_H
 #define ATELIER_CGROUP_H

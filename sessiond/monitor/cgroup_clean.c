@@ -6,6 +6,11 @@
  * waits for it: dropped leaves are on a list, and a timer tries until they are gone. The same timer
  * removes the group of a user some seconds after the last leaf: somebody who starts one run after
  * the other keeps it.
+ *
+ * But not while there is memory in it. Pages outlive the processes that made them where somebody
+ * else holds them, as a memfd that was passed on. In a group that was removed no user's limit
+ * counts them, and the next group of their user would begin at nothing: so the group stays, closed,
+ * and the next leaf finds it again. What is kept is looked at once a minute.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +31,10 @@
 #define TRY_AGAIN_MS 200   /* when it was not */
 #define LATE_MS      15000 /* longer than any process takes to die */
 #define USER_IDLE_MS 5000
-#define GOODBYE_MS   8000 /* for the process of a login: longer than it stays to say "denied" */
+#define KEPT_LOOK_MS 60000
+/* What a group has at rest, of counters that were not gathered yet and small files, is below. */
+#define KEPT_BYTES (16ull << 20)
+#define GOODBYE_MS 8000 /* for the process of a login: longer than it stays to say "denied" */
 
 static void timer_set(struct cgroup *cg, int64_t ms)
 {
@@ -53,14 +61,92 @@ static bool leaf_remove(struct cgroup_leaf *leaf, int64_t now_ms)
     return false;
 }
 
-static void user_remove(struct cgroup *cg, struct cgroup_user *user)
+/* Is there memory in a group that nobody is in? Not to know is a yes. */
+static bool has_memory(const struct cgroup *cg, const struct cgroup_node *user)
+{
+    uint64_t bytes = 0;
+    int r = cg->ops->memory(user, &bytes);
+
+    if (r == -ENOENT || r == -ENODEV) /* it is gone */
+        return false;
+    return r < 0 || bytes > KEPT_BYTES;
+}
+
+/* Return: false if it is kept, for what is in it. */
+static bool user_dir_remove(const struct cgroup *cg, const struct cgroup_node *user, uint32_t uid)
 {
     char name[CGROUP_NAME_SIZE];
 
-    (void)snprintf(name, sizeof(name), "u%u", user->uid);
+    if (has_memory(cg, user))
+        return false;
+    (void)snprintf(name, sizeof(name), "u%u", uid);
     /* Not empty: there are leaves that an earlier sessiond left, which the next sweep finds. */
     (void)cgroup_node_remove(&cg->root, name);
+    return true;
+}
+
+static void kept_look_at(struct cgroup *cg, int64_t at_ms)
+{
+    if (cg->look_ms == 0 || at_ms < cg->look_ms)
+        cg->look_ms = at_ms;
+}
+
+static void user_remove(struct cgroup *cg, struct cgroup_user *user, int64_t now_ms)
+{
+    if (!user->is_stale && !user_dir_remove(cg, &user->node, user->uid))
+        kept_look_at(cg, now_ms + KEPT_LOOK_MS);
     cgroup_user_free(cg, user);
+}
+
+static bool user_is_open(const struct cgroup *cg, uint32_t uid)
+{
+    for (const struct cgroup_user *user = cg->users; user; user = user->next) {
+        if (user->uid == uid && !user->is_stale)
+            return true;
+    }
+    return false;
+}
+
+/* Name of a user's group. */
+static bool is_user_name(const char *name, uint32_t *ret_uid)
+{
+    return name[0] == 'u' && str_to_u32(name + 1, UINT32_MAX, ret_uid) == 0 &&
+           id_is_allocatable(*ret_uid);
+}
+
+static DIR *dir_list(int dir)
+{
+    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (list)
+        (void)fd_take(&fd);
+    return list;
+}
+
+/* Users' groups that are not open: none of them has a leaf of ours. */
+static void kept_look(struct cgroup *cg, int64_t now_ms)
+{
+    DIR *list = NULL;
+
+    cg->look_ms = 0;
+    /* Where memory is not counted nothing is kept; one tree has all names. */
+    for (int i = 0; !list && i < CGROUP_TREES_MAX; i++)
+        list = cg->root.dirs[i] >= 0 ? dir_list(cg->root.dirs[i]) : NULL;
+    if (!list)
+        return;
+    for (struct dirent *e; (e = readdir(list));) {
+        struct cgroup_node node;
+        uint32_t uid;
+
+        if (!is_user_name(e->d_name, &uid) || user_is_open(cg, uid) ||
+            cgroup_node_open(&cg->root, e->d_name, &node) < 0)
+            continue;
+        if (!user_dir_remove(cg, &node, uid))
+            kept_look_at(cg, now_ms + KEPT_LOOK_MS);
+        cgroup_node_close(&node);
+    }
+    (void)closedir(list);
 }
 
 void cgroup_clean(struct cgroup *cg)
@@ -83,10 +169,14 @@ void cgroup_clean(struct cgroup *cg)
         if (user->leaves > 0)
             continue;
         if (user->is_stale || now_ms - user->empty_ms >= USER_IDLE_MS)
-            user_remove(cg, user);
+            user_remove(cg, user, now_ms);
         else if (next_ms < 0)
             next_ms = USER_IDLE_MS;
     }
+    if (cg->look_ms && now_ms >= cg->look_ms)
+        kept_look(cg, now_ms);
+    if (next_ms < 0 && cg->look_ms)
+        next_ms = cg->look_ms - now_ms;
     if (next_ms >= 0)
         timer_set(cg, next_ms);
 }
@@ -144,12 +234,10 @@ static int kind_of(const char *name)
 
 static void sweep_user(struct cgroup *cg, const struct cgroup_user *user, int dir, uint32_t uid)
 {
-    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *list = dir_list(dir);
 
     if (!list)
         return;
-    (void)fd_take(&fd);
     for (struct dirent *e; (e = readdir(list));) {
         int kind = kind_of(e->d_name);
         struct cgroup_leaf *leaf;
@@ -170,25 +258,25 @@ static void sweep_user(struct cgroup *cg, const struct cgroup_user *user, int di
 
 static void sweep_tree(struct cgroup *cg, int dir)
 {
-    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *list = dir_list(dir);
 
     if (!list)
         return;
-    (void)fd_take(&fd);
     for (struct dirent *e; (e = readdir(list));) {
         cleanup_close int user_dir = -1;
         struct cgroup_user *user;
         const char *what;
         uint32_t uid;
 
-        if (e->d_name[0] != 'u' || str_to_u32(e->d_name + 1, UINT32_MAX, &uid) < 0 ||
-            !id_is_allocatable(uid))
+        if (!is_user_name(e->d_name, &uid))
             continue;
         user_dir = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        /* Known from here on, so that it is removed in its time if it stays empty. */
-        if (user_dir >= 0 && cgroup_user_get(cg, uid, &user, &what) == 0)
-            sweep_user(cg, user, user_dir, uid);
+        if (user_dir < 0 || cgroup_user_get(cg, uid, &user, &what) < 0)
+            continue;
+        sweep_user(cg, user, user_dir, uid);
+        /* Empty: there may be many that were kept. The next look removes it, or not. */
+        if (user->leaves == 0)
+            cgroup_user_free(cg, user);
     }
     (void)closedir(list);
 }
@@ -199,6 +287,8 @@ void cgroup_sweep(struct cgroup *cg)
         if (cg->root.dirs[i] >= 0)
             sweep_tree(cg, cg->root.dirs[i]);
     }
-    if (cg->ops)
-        timer_set(cg, TRY_SOON_MS);
+    if (!cg->ops)
+        return;
+    kept_look_at(cg, clock_ms() + USER_IDLE_MS);
+    timer_set(cg, TRY_SOON_MS);
 }

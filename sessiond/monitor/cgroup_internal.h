@@ -37,6 +37,9 @@ struct cgroup_ops {
                     const struct wire_receipt *r);
     void (*usage)(const struct cgroup_node *leaf, struct wire_usage *u);
     void (*kill)(const struct cgroup_node *leaf);
+    /* What is charged to a group and to all that were ever below it; 0 where that is not counted.
+     */
+    int (*memory)(const struct cgroup_node *user, uint64_t *ret_bytes);
     /* Name of a tree in /proc/PID/cgroup, between its colons. */
     const char *(*tree_name)(enum cgroup_tree tree);
 };
@@ -72,6 +75,7 @@ struct cgroup {
     struct cgroup_user *users;
     struct cgroup_leaf *leaves;  /* open */
     struct cgroup_leaf *dropped; /* to be removed */
+    int64_t look_ms;             /* when to look at groups that were kept; 0: there are none */
     struct event *timer;
 };
 

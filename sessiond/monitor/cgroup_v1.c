@@ -206,6 +206,14 @@ static void kill_all(const struct cgroup_node *leaf)
     (void)leaf;
 }
 
+static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
+{
+    *ret_bytes = 0;
+    if (user->dirs[CGROUP_MEMORY] < 0)
+        return 0;
+    return cgroup_read_u64(user->dirs[CGROUP_MEMORY], "memory.usage_in_bytes", ret_bytes);
+}
+
 static const char *tree_name(enum cgroup_tree tree)
 {
     static const char *const names[CGROUP_TREES_MAX] = {
@@ -224,5 +232,6 @@ const struct cgroup_ops cgroup_v1_ops = {
     .matches = matches,
     .usage = usage,
     .kill = kill_all,
+    .memory = memory,
     .tree_name = tree_name,
 };

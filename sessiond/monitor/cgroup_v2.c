@@ -184,6 +184,11 @@ static void kill_all(const struct cgroup_node *leaf)
     (void)cgroup_write(leaf->dirs[0], "cgroup.kill", "1");
 }
 
+static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
+{
+    return cgroup_read_u64(user->dirs[0], "memory.current", ret_bytes);
+}
+
 static const char *tree_name(enum cgroup_tree tree)
 {
     (void)tree;
@@ -200,5 +205,6 @@ const struct cgroup_ops cgroup_v2_ops = {
     .matches = matches,
     .usage = usage,
     .kill = kill_all,
+    .memory = memory,
     .tree_name = tree_name,
 };

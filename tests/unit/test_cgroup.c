@@ -200,6 +200,95 @@ static void a_receipt_with_another_limit_does_not_match(void **state)
     }
 }
 
+/* --- a group that still holds memory -------------------------------------------------------- */
+
+static uint64_t charged;
+static int charged_error;
+
+static int fake_memory(const struct cgroup_node *user, uint64_t *ret_bytes)
+{
+    (void)user;
+    *ret_bytes = charged;
+    return charged_error;
+}
+
+static int fake_limit(const struct cgroup_node *user, const struct plan_cgroup *plan,
+                      const char **ret_what)
+{
+    (void)user;
+    (void)plan;
+    (void)ret_what;
+    return 0;
+}
+
+static const struct cgroup_ops fake_ops = {
+    .mode = WIRE_CGROUP_V2, .limit_user = fake_limit, .memory = fake_memory};
+
+/* A user whose last leaf went long ago, in a directory that stands for a tree; then a cleaning. */
+static void user_idle(struct cgroup *cg, uint32_t uid)
+{
+    struct cgroup_user *user;
+    const char *what;
+
+    assert_int_equal(cgroup_user_get(cg, uid, &user, &what), 0);
+    user->empty_ms -= 3600 * 1000;
+    cgroup_clean(cg);
+}
+
+static bool has_dir(const struct cgroup *cg, const char *name)
+{
+    return faccessat(cg->root.dirs[0], name, F_OK, 0) == 0;
+}
+
+static void a_group_is_kept_while_there_is_memory_in_it_and_found_again(void **state)
+{
+    char top[] = "/tmp/atelier-cgroup-XXXXXX";
+    struct cgroup cg = {.ops = &fake_ops};
+    struct cgroup_user *user;
+    const char *what;
+
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    cgroup_node_init(&cg.root);
+    cg.root.dirs[0] = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    charged = 4 << 20;
+    user_idle(&cg, 10001); /* positive control: at rest it goes */
+    assert_false(has_dir(&cg, "u10001"));
+    assert_int_equal(cg.look_ms, 0);
+
+    charged = 17 << 20;
+    user_idle(&cg, 10001);
+    assert_true(has_dir(&cg, "u10001"));
+    assert_null(cg.users); /* nothing of it stays open */
+    assert_true(cg.look_ms > clock_ms());
+    /* Somebody who comes back has it: not to be looked at meanwhile, whatever is in it. */
+    assert_int_equal(cgroup_user_get(&cg, 10001, &user, &what), 0);
+    user->leaves = 1;
+    charged = 0;
+    cg.look_ms = 1;
+    cgroup_clean(&cg);
+    assert_true(has_dir(&cg, "u10001"));
+    user->leaves = 0;
+    charged = 17 << 20;
+    user_idle(&cg, 10001);
+
+    charged = 0;
+    charged_error = -EIO; /* not to know is to keep */
+    cg.look_ms = 1;
+    cgroup_clean(&cg);
+    assert_true(has_dir(&cg, "u10001"));
+    charged_error = 0;
+    assert_int_equal(mkdirat(cg.root.dirs[0], "other", 0755), 0);
+    cg.look_ms = 1;
+    cgroup_clean(&cg);
+    assert_false(has_dir(&cg, "u10001"));
+    assert_true(has_dir(&cg, "other")); /* somebody else's */
+    assert_int_equal(cg.look_ms, 0);
+    assert_int_equal(unlinkat(cg.root.dirs[0], "other", AT_REMOVEDIR), 0);
+    cgroup_node_close(&cg.root);
+    assert_int_equal(rmdir(top), 0);
+}
+
 /* --- the kernel ----------------------------------------------------------------------------- */
 
 static char own_group[PATH_MAX];
@@ -300,6 +389,7 @@ int main(void)
         cmocka_unit_test(without_a_directory_there_are_no_leaves),
         cmocka_unit_test(a_mode_is_met_by_itself_and_what_is_stronger),
         cmocka_unit_test(a_receipt_with_another_limit_does_not_match),
+        cmocka_unit_test(a_group_is_kept_while_there_is_memory_in_it_and_found_again),
         cmocka_unit_test_teardown(who_is_born_in_a_group_has_it_as_the_root_of_its_namespace,
                                   group_remove),
     };
