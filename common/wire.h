@@ -186,6 +186,7 @@ struct wire_usage {
     uint64_t cpu_us;
     uint64_t pids_peak;
     uint64_t oom_kills;    /* processes in it that the kernel killed for want of memory */
+    uint64_t oom_own;      /* times that its own limit was the reason, and no other group's */
     uint64_t pids_refused; /* forks that failed at the limit */
 };
 

@@ -95,23 +95,43 @@ static bool is_more_than_none(uint64_t count)
 }
 
 /*
- * Why a program ended as it did. Out of memory is the reason even if the program goes on without
- * the process that was killed; a refused fork only if the program took it badly. Not for a run that
- * we ended: then our reason counts. Exit code and signal stay as they are.
+ * Out of memory is the reason even if the program goes on without the process that was killed. But
+ * the kernel may have chosen the run for somebody else's need: then it is not the run's fault, and
+ * no reason for a time that ran out. Return: whether it was.
+ */
+static bool set_oom(struct outcome *o, const struct wire_usage *u)
+{
+    if (!is_more_than_none(u->oom_kills))
+        return false;
+    if (is_more_than_none(u->oom_own)) {
+        (void)snprintf(o->message, sizeof(o->message), "The run needed more memory than it may.");
+    } else {
+        if (o->status == STATUS_TIMEOUT_WALL)
+            return false;
+        (void)snprintf(o->message, sizeof(o->message),
+                       "Killed because the participant's runs and sessions together, all "
+                       "participants, or the host ran out of memory.");
+    }
+    o->status = STATUS_OOM;
+    return true;
+}
+
+/*
+ * Why a program ended as it did: a refused fork only if the program took it badly. Which limit it
+ * was, the run's or one above, the kernel does not tell. Not for a run that we ended: then our
+ * reason counts. Exit code and signal stay as they are.
  */
 static void set_limit(struct outcome *o, const struct wire_usage *u)
 {
     if (o->status != STATUS_OK && o->status != STATUS_EXIT && o->status != STATUS_SIGNAL &&
         o->status != STATUS_TIMEOUT_WALL)
         return;
-    if (is_more_than_none(u->oom_kills)) {
-        o->status = STATUS_OOM;
-        (void)snprintf(o->message, sizeof(o->message), "The run needed more memory than it may.");
-    } else if (is_more_than_none(u->pids_refused) && o->status != STATUS_OK) {
-        o->status = STATUS_PIDS;
-        (void)snprintf(o->message, sizeof(o->message),
-                       "The run started more processes and threads than it may.");
-    }
+    if (set_oom(o, u) || !is_more_than_none(u->pids_refused) || o->status == STATUS_OK)
+        return;
+    o->status = STATUS_PIDS;
+    (void)snprintf(o->message, sizeof(o->message),
+                   "A process or thread was refused: the run, the participant or all participants "
+                   "had as many as they may.");
 }
 
 static void set_end(struct outcome *o, const struct wire_run_ended *m, enum kill_reason asked,
@@ -154,6 +174,7 @@ static const struct wire_usage no_usage = {
     .cpu_us = WIRE_NOT_KNOWN,
     .pids_peak = WIRE_NOT_KNOWN,
     .oom_kills = WIRE_NOT_KNOWN,
+    .oom_own = WIRE_NOT_KNOWN,
     .pids_refused = WIRE_NOT_KNOWN,
 };
 

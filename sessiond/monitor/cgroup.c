@@ -410,6 +410,7 @@ void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_us
         .cpu_us = WIRE_NOT_KNOWN,
         .pids_peak = WIRE_NOT_KNOWN,
         .oom_kills = WIRE_NOT_KNOWN,
+        .oom_own = WIRE_NOT_KNOWN,
         .pids_refused = WIRE_NOT_KNOWN,
     };
     if (leaf)

@@ -21,6 +21,8 @@
 #include "common/banned.h"
 
 #define MEMSW "memory.memsw.limit_in_bytes" /* only where swap is accounted */
+/* As much is asked for at once, at most: MEMCG_CHARGE_BATCH of the kernel, 64 pages of 4 KiB. */
+#define CHARGE_BYTES (256u << 10)
 /* What a group without a limit shows is near 2^63; a limit of ours is far below. */
 #define NO_LIMIT (1ull << 60)
 /* cpu.shares that stand for the weight 100 of version 2. */
@@ -181,6 +183,24 @@ static bool matches(const struct cgroup_node *leaf, const struct plan_cgroup *pl
                                           r->cgroup_cpu_period_us == plan->cpu_period_us);
 }
 
+/*
+ * Was its own limit ever reached? Without that, another group's was the reason of a kill. The limit
+ * of memory and swap together is the same, and is looked at first. (memory.failcnt stays 0 on newer
+ * kernels.)
+ */
+static bool was_full(int dir)
+{
+    uint64_t limit, peak;
+
+    if (cgroup_read_u64(dir, MEMSW, &limit) < 0 ||
+        cgroup_read_u64(dir, "memory.memsw.max_usage_in_bytes", &peak) < 0) {
+        if (cgroup_read_u64(dir, "memory.limit_in_bytes", &limit) < 0 ||
+            cgroup_read_u64(dir, "memory.max_usage_in_bytes", &peak) < 0)
+            return false;
+    }
+    return peak + CHARGE_BYTES >= limit;
+}
+
 static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
 {
     uint64_t cpu_ns;
@@ -190,6 +210,7 @@ static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
 
         (void)cgroup_read_u64(dir, "memory.max_usage_in_bytes", &u->memory_peak_bytes);
         (void)cgroup_read_key(dir, "memory.oom_control", "oom_kill", &u->oom_kills);
+        u->oom_own = was_full(dir) ? u->oom_kills : 0;
     }
     if (leaf->dirs[CGROUP_PIDS] >= 0) {
         (void)cgroup_read_u64(leaf->dirs[CGROUP_PIDS], "pids.peak", &u->pids_peak);

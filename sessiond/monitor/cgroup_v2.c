@@ -166,7 +166,8 @@ static bool matches(const struct cgroup_node *leaf, const struct plan_cgroup *pl
 
 /*
  * memory.events has no children to add up: a leaf has none. oom_kill counts processes of this
- * group, whichever group's limit was the reason.
+ * group, whichever group's limit was the reason; oom counts in the group whose limit it was, and
+ * above.
  */
 static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
 {
@@ -174,6 +175,7 @@ static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
 
     (void)cgroup_read_u64(dir, "memory.peak", &u->memory_peak_bytes);
     (void)cgroup_read_key(dir, "memory.events", "oom_kill", &u->oom_kills);
+    (void)cgroup_read_key(dir, "memory.events", "oom", &u->oom_own);
     (void)cgroup_read_key(dir, "cpu.stat", "usage_usec", &u->cpu_us);
     (void)cgroup_read_u64(dir, "pids.peak", &u->pids_peak);
     (void)cgroup_read_key(dir, "pids.events", "max", &u->pids_refused);

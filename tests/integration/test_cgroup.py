@@ -122,6 +122,7 @@ def test_a_memory_bomb_ends_as_oom_and_hurts_nobody_else():
     bomb.finish()
     assert (bomb.status, bomb.out) == ("oom", b"")
     assert bomb.end["signal"] == "KILL"
+    assert bomb.end["message"] == "The run needed more memory than it may."
     assert RUN["memory_max"] * 0.9 < bomb.end["usage"]["memory_peak"] <= RUN["memory_max"]
     assert bomb.end["usage"]["rss_peak_kb"] < 600 * 1024
 

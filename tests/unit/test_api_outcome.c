@@ -151,7 +151,7 @@ static void every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost(void
 }
 
 static struct outcome outcome_with(enum wire_end end, uint32_t value, uint64_t oom_kills,
-                                   uint64_t pids_refused, enum kill_reason asked)
+                                   uint64_t oom_own, uint64_t pids_refused, enum kill_reason asked)
 {
     struct wire_run_ended m = {
         .end = end,
@@ -160,6 +160,7 @@ static struct outcome outcome_with(enum wire_end end, uint32_t value, uint64_t o
                   .cpu_us = 9000,
                   .pids_peak = WIRE_NOT_KNOWN,
                   .oom_kills = oom_kills,
+                  .oom_own = oom_own,
                   .pids_refused = pids_refused},
     };
 
@@ -172,44 +173,67 @@ static void memory_then_processes_then_time_then_the_programs_own_end(void **sta
     const struct {
         enum wire_end end;
         uint32_t value;
-        uint64_t oom_kills, pids_refused;
+        uint64_t oom_kills, oom_own, pids_refused;
         enum kill_reason asked;
         enum status status;
     } cases[] = {
-        {WIRE_END_EXIT, 0, unknown, unknown, KILL_NOT_ASKED, STATUS_OK},
-        {WIRE_END_EXIT, 0, 0, 0, KILL_NOT_ASKED, STATUS_OK},
-        {WIRE_END_EXIT, 0, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
-        {WIRE_END_EXIT, 0, 0, 3, KILL_NOT_ASKED, STATUS_OK},
-        {WIRE_END_EXIT, 1, 0, 3, KILL_NOT_ASKED, STATUS_PIDS},
-        {WIRE_END_EXIT, 1, unknown, unknown, KILL_NOT_ASKED, STATUS_EXIT},
-        {WIRE_END_SIGNAL, SIGKILL, 1, 3, KILL_NOT_ASKED, STATUS_OOM},
-        {WIRE_END_LOST, 0, 2, 0, KILL_NOT_ASKED, STATUS_OOM},
-        {WIRE_END_LOST, 0, 0, 0, KILL_NOT_ASKED, STATUS_SIGNAL},
-        {WIRE_END_TIMEOUT, 0, 0, 1, KILL_NOT_ASKED, STATUS_PIDS},
-        {WIRE_END_TIMEOUT, 0, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
-        {WIRE_END_TIMEOUT, 0, 0, 0, KILL_NOT_ASKED, STATUS_TIMEOUT_WALL},
+        {WIRE_END_EXIT, 0, unknown, unknown, unknown, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 0, 0, 0, 0, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 0, 1, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_EXIT, 0, 0, 0, 3, KILL_NOT_ASKED, STATUS_OK},
+        {WIRE_END_EXIT, 1, 0, 0, 3, KILL_NOT_ASKED, STATUS_PIDS},
+        {WIRE_END_EXIT, 1, unknown, unknown, unknown, KILL_NOT_ASKED, STATUS_EXIT},
+        {WIRE_END_SIGNAL, SIGKILL, 1, 1, 3, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_LOST, 0, 2, 2, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_LOST, 0, 0, 0, 0, KILL_NOT_ASKED, STATUS_SIGNAL},
+        {WIRE_END_TIMEOUT, 0, 0, 0, 1, KILL_NOT_ASKED, STATUS_PIDS},
+        {WIRE_END_TIMEOUT, 0, 1, 1, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_TIMEOUT, 0, 0, 0, 0, KILL_NOT_ASKED, STATUS_TIMEOUT_WALL},
+        /* For another's need: oom, but never in place of another reason. */
+        {WIRE_END_LOST, 0, 1, 0, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_EXIT, 0, 1, unknown, 0, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_TIMEOUT, 0, 1, 0, 0, KILL_NOT_ASKED, STATUS_TIMEOUT_WALL},
+        {WIRE_END_TIMEOUT, 0, 1, 0, 1, KILL_NOT_ASKED, STATUS_PIDS},
+        /* Reclaimed in time. */
+        {WIRE_END_EXIT, 1, 0, 5, 0, KILL_NOT_ASKED, STATUS_EXIT},
         /* What we ended, we ended. */
-        {WIRE_END_KILLED, 0, 1, 1, KILL_LOCKED, STATUS_LOCKED},
-        {WIRE_END_KILLED, 0, 1, 1, KILL_CLIENT_GONE, STATUS_CANCELLED},
-        {WIRE_END_KILLED, 0, 1, 1, KILL_FLOOD, STATUS_OUTPUT_FLOOD},
-        {WIRE_END_UNSAFE, 0, 1, 1, KILL_NOT_ASKED, STATUS_INTERNAL},
+        {WIRE_END_KILLED, 0, 1, 1, 1, KILL_LOCKED, STATUS_LOCKED},
+        {WIRE_END_KILLED, 0, 1, 1, 1, KILL_CLIENT_GONE, STATUS_CANCELLED},
+        {WIRE_END_KILLED, 0, 1, 1, 1, KILL_FLOOD, STATUS_OUTPUT_FLOOD},
+        {WIRE_END_UNSAFE, 0, 1, 1, 1, KILL_NOT_ASKED, STATUS_INTERNAL},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct outcome o = outcome_with(cases[i].end, cases[i].value, cases[i].oom_kills,
-                                        cases[i].pids_refused, cases[i].asked);
+                                        cases[i].oom_own, cases[i].pids_refused, cases[i].asked);
 
         assert_int_equal(o.status, cases[i].status);
     }
     /* Code and signal stay data. */
-    assert_int_equal(outcome_with(WIRE_END_EXIT, 7, 1, 0, KILL_NOT_ASKED).exit_code, 7);
-    assert_int_equal(outcome_with(WIRE_END_LOST, 0, 1, 0, KILL_NOT_ASKED).signal, SIGKILL);
+    assert_int_equal(outcome_with(WIRE_END_EXIT, 7, 1, 1, 0, KILL_NOT_ASKED).exit_code, 7);
+    assert_int_equal(outcome_with(WIRE_END_LOST, 0, 1, 1, 0, KILL_NOT_ASKED).signal, SIGKILL);
+}
+
+static void the_run_is_blamed_only_for_what_is_known_of_it(void **state)
+{
+    struct outcome o = outcome_with(WIRE_END_LOST, 0, 1, 1, 0, KILL_NOT_ASKED);
+
+    (void)state;
+    assert_string_equal(o.message, "The run needed more memory than it may.");
+    o = outcome_with(WIRE_END_LOST, 0, 1, 0, 0, KILL_NOT_ASKED);
+    assert_non_null(strstr(o.message, "together"));
+    o = outcome_with(WIRE_END_LOST, 0, 1, WIRE_NOT_KNOWN, 0, KILL_NOT_ASKED);
+    assert_non_null(strstr(o.message, "together"));
+    o = outcome_with(WIRE_END_TIMEOUT, 0, 1, 0, 0, KILL_NOT_ASKED);
+    assert_string_equal(o.message, "");
+    o = outcome_with(WIRE_END_EXIT, 1, 0, 0, 1, KILL_NOT_ASKED);
+    assert_non_null(strstr(o.message, "the run, the participant or all participants"));
 }
 
 static void usage_is_of_the_group_where_there_is_one_and_else_null(void **state)
 {
-    struct outcome o = outcome_with(WIRE_END_EXIT, 0, 0, 0, KILL_NOT_ASKED);
+    struct outcome o = outcome_with(WIRE_END_EXIT, 0, 0, 0, 0, KILL_NOT_ASKED);
     json_t *end = json_of_outcome(&o, 0), *usage = json_object_get(end, "usage");
 
     (void)state;
@@ -288,6 +312,7 @@ int main(void)
         cmocka_unit_test(every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy),
         cmocka_unit_test(every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost),
         cmocka_unit_test(memory_then_processes_then_time_then_the_programs_own_end),
+        cmocka_unit_test(the_run_is_blamed_only_for_what_is_known_of_it),
         cmocka_unit_test(usage_is_of_the_group_where_there_is_one_and_else_null),
         cmocka_unit_test(receipt_says_null_of_swap_only_without_a_group_or_a_limit),
         cmocka_unit_test(loss_of_sessiond_is_internal),
