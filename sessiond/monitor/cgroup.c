@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "sessiond/monitor/cgroup_internal.h"
@@ -117,11 +118,33 @@ void cgroup_user_free(struct cgroup *cg, struct cgroup_user *user)
     free(user);
 }
 
+/*
+ * Nobody gets more than half of what all have together. Files in a tmpfs are memory of no process:
+ * with them somebody alone could fill the group of all, where the kernel would kill the others.
+ */
+static int user_plan(const struct cgroup *cg, struct plan_cgroup *ret_plan, const char **ret_what)
+{
+    uint64_t all, host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    int r;
+
+    *ret_what = "the memory of all users";
+    r = cg->ops->memory_of_all(&cg->root, &all);
+    if (r < 0)
+        return r;
+    if (all > host)
+        all = host;
+    *ret_plan = plan_cgroup_user;
+    if (ret_plan->memory_max_bytes > all / 2)
+        ret_plan->memory_max_bytes = all / 2;
+    return 0;
+}
+
 int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_user,
                     const char **ret_what)
 {
     struct cgroup_user *user = cg->users;
     char name[CGROUP_NAME_SIZE];
+    struct plan_cgroup plan;
     int r;
 
     while (user && (user->uid != uid || user->is_stale))
@@ -143,7 +166,9 @@ int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_us
     if (r == 0 || r == -EEXIST)
         r = cgroup_node_open(&cg->root, name, &user->node);
     if (r == 0)
-        r = cg->ops->limit_user(&user->node, &plan_cgroup_user, ret_what);
+        r = user_plan(cg, &plan, ret_what);
+    if (r == 0)
+        r = cg->ops->limit_user(&user->node, &plan, ret_what);
     if (r < 0) {
         cgroup_node_close(&user->node);
         free(user);

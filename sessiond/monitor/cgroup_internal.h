@@ -37,6 +37,8 @@ struct cgroup_ops {
                     const struct wire_receipt *r);
     void (*usage)(const struct cgroup_node *leaf, struct wire_usage *u);
     void (*kill)(const struct cgroup_node *leaf);
+    /* Limit of the group that holds ours and that of its owner; UINT64_MAX: there is none. */
+    int (*memory_of_all)(const struct cgroup_node *root, uint64_t *ret_bytes);
     /* What is charged to a group and to all that were ever below it; 0 where that is not counted.
      */
     int (*memory)(const struct cgroup_node *user, uint64_t *ret_bytes);

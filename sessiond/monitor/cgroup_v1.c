@@ -65,15 +65,18 @@ static int check(const struct cgroup_node *root, const char **ret_what)
 
 static int limit_memory(int dir, const struct plan_cgroup *plan, const char **ret_what)
 {
+    /* Memory and swap together; never below the first, so in this order in a new group. */
+    const uint64_t both = plan->memory_max_bytes + plan->swap_max_bytes;
     int r;
 
     *ret_what = "memory.limit_in_bytes";
     r = cgroup_write_u64(dir, "memory.limit_in_bytes", plan->memory_max_bytes);
+    if (r == -EINVAL && cgroup_write_u64(dir, MEMSW, both) == 0) /* there was less */
+        r = cgroup_write_u64(dir, "memory.limit_in_bytes", plan->memory_max_bytes);
     if (r < 0)
         return r;
-    /* Memory and swap together; never below the first, so in this order in a new group. */
     *ret_what = MEMSW;
-    r = cgroup_write_u64(dir, MEMSW, plan->memory_max_bytes + plan->swap_max_bytes);
+    r = cgroup_write_u64(dir, MEMSW, both);
     return r == -ENOENT ? 0 : r;
 }
 
@@ -227,6 +230,14 @@ static void kill_all(const struct cgroup_node *leaf)
     (void)leaf;
 }
 
+static int memory_of_all(const struct cgroup_node *root, uint64_t *ret_bytes)
+{
+    *ret_bytes = UINT64_MAX;
+    if (root->dirs[CGROUP_MEMORY] < 0)
+        return 0;
+    return cgroup_read_u64(root->dirs[CGROUP_MEMORY], "../memory.limit_in_bytes", ret_bytes);
+}
+
 static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
 {
     *ret_bytes = 0;
@@ -253,6 +264,7 @@ const struct cgroup_ops cgroup_v1_ops = {
     .matches = matches,
     .usage = usage,
     .kill = kill_all,
+    .memory_of_all = memory_of_all,
     .memory = memory,
     .tree_name = tree_name,
 };

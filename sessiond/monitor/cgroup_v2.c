@@ -186,6 +186,16 @@ static void kill_all(const struct cgroup_node *leaf)
     (void)cgroup_write(leaf->dirs[0], "cgroup.kill", "1");
 }
 
+/* Of the slice above the unit that delegates. The root of a tree has no such file. */
+static int memory_of_all(const struct cgroup_node *root, uint64_t *ret_bytes)
+{
+    int r = cgroup_read_u64(root->dirs[0], "../memory.max", ret_bytes);
+
+    if (r == -ENOENT)
+        *ret_bytes = UINT64_MAX;
+    return r == -ENOENT ? 0 : r;
+}
+
 static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
 {
     return cgroup_read_u64(user->dirs[0], "memory.current", ret_bytes);
@@ -207,6 +217,7 @@ const struct cgroup_ops cgroup_v2_ops = {
     .matches = matches,
     .usage = usage,
     .kill = kill_all,
+    .memory_of_all = memory_of_all,
     .memory = memory,
     .tree_name = tree_name,
 };

@@ -212,17 +212,29 @@ static int fake_memory(const struct cgroup_node *user, uint64_t *ret_bytes)
     return charged_error;
 }
 
+static uint64_t memory_of_all = UINT64_MAX;
+static struct plan_cgroup limits_set;
+
+static int fake_memory_of_all(const struct cgroup_node *root, uint64_t *ret_bytes)
+{
+    (void)root;
+    *ret_bytes = memory_of_all;
+    return memory_of_all == 0 ? -EACCES : 0;
+}
+
 static int fake_limit(const struct cgroup_node *user, const struct plan_cgroup *plan,
                       const char **ret_what)
 {
     (void)user;
-    (void)plan;
     (void)ret_what;
+    limits_set = *plan;
     return 0;
 }
 
-static const struct cgroup_ops fake_ops = {
-    .mode = WIRE_CGROUP_V2, .limit_user = fake_limit, .memory = fake_memory};
+static const struct cgroup_ops fake_ops = {.mode = WIRE_CGROUP_V2,
+                                           .limit_user = fake_limit,
+                                           .memory_of_all = fake_memory_of_all,
+                                           .memory = fake_memory};
 
 /* A user whose last leaf went long ago, in a directory that stands for a tree; then a cleaning. */
 static void user_idle(struct cgroup *cg, uint32_t uid)
@@ -285,6 +297,41 @@ static void a_group_is_kept_while_there_is_memory_in_it_and_found_again(void **s
     assert_true(has_dir(&cg, "other")); /* somebody else's */
     assert_int_equal(cg.look_ms, 0);
     assert_int_equal(unlinkat(cg.root.dirs[0], "other", AT_REMOVEDIR), 0);
+    cgroup_node_close(&cg.root);
+    assert_int_equal(rmdir(top), 0);
+}
+
+static uint64_t limit_with(struct cgroup *cg, uint64_t all)
+{
+    struct cgroup_user *user;
+    const char *what;
+
+    memory_of_all = all;
+    limits_set = (struct plan_cgroup){0};
+    if (cgroup_user_get(cg, 10001, &user, &what) < 0)
+        return 0;
+    cgroup_user_free(cg, user);
+    assert_int_equal(limits_set.pids_max, plan_cgroup_user.pids_max);
+    return limits_set.memory_max_bytes;
+}
+
+static void nobody_gets_more_than_half_of_what_all_have(void **state)
+{
+    const uint64_t host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t most = plan_cgroup_user.memory_max_bytes;
+    char top[] = "/tmp/atelier-cgroup-XXXXXX";
+    struct cgroup cg = {.ops = &fake_ops};
+
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    cgroup_node_init(&cg.root);
+    cg.root.dirs[0] = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(limit_with(&cg, most) == (host < most ? host : most) / 2);
+    assert_true(limit_with(&cg, 64 << 20) == 32 << 20);
+    assert_true(limit_with(&cg, UINT64_MAX) == (host / 2 < most ? host / 2 : most));
+    assert_true(limit_with(&cg, 0) == 0); /* not to know refuses */
+    memory_of_all = UINT64_MAX;
+    assert_int_equal(unlinkat(cg.root.dirs[0], "u10001", AT_REMOVEDIR), 0);
     cgroup_node_close(&cg.root);
     assert_int_equal(rmdir(top), 0);
 }
@@ -390,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_mode_is_met_by_itself_and_what_is_stronger),
         cmocka_unit_test(a_receipt_with_another_limit_does_not_match),
         cmocka_unit_test(a_group_is_kept_while_there_is_memory_in_it_and_found_again),
+        cmocka_unit_test(nobody_gets_more_than_half_of_what_all_have),
         cmocka_unit_test_teardown(who_is_born_in_a_group_has_it_as_the_root_of_its_namespace,
                                   group_remove),
     };
