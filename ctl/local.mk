@@ -32,6 +32,7 @@ libctl_la_SOURCES = \
 	%D%/setup/nftables.c %D%/setup/nftables.h \
 	%D%/setup/nsswitch.c %D%/setup/nsswitch.h \
 	%D%/setup/pam.c %D%/setup/pam.h \
+	%D%/setup/processes.c %D%/setup/processes.h \
 	%D%/setup/program.c %D%/setup/program.h \
 	%D%/setup/record.c %D%/setup/record.h \
 	%D%/setup/setup.c %D%/setup/setup.h \

@@ -136,3 +136,24 @@ int filter_table_delete(uint8_t family)
     memcpy(&error, answer.bytes + sizeof(struct nlmsghdr), sizeof(error));
     return error.error;
 }
+
+bool rules_are_left(const struct text *saved)
+{
+    static const char chain[] = "ATELIER";
+    struct line line = {0};
+
+    while (line_next(saved, &line)) {
+        const char *end = line.start + line.size;
+        struct word word = {.end = line.start};
+
+        /* ":ATELIER - [0:0]", "-A OUTPUT ... -j ATELIER"; ATELIER-NO as well. */
+        while (word_next(&word, end)) {
+            if (*word.start == ':')
+                word.start++;
+            if ((size_t)(word.end - word.start) >= strlen(chain) &&
+                memcmp(word.start, chain, strlen(chain)) == 0)
+                return true;
+        }
+    }
+    return false;
+}

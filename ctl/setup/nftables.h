@@ -31,4 +31,7 @@ bool rules_are_first(const struct text *saved);
  */
 int filter_table_delete(uint8_t family);
 
+/* Whether iptables-save shows a chain of ours, or a rule that leads to it. */
+bool rules_are_left(const struct text *saved);
+
 #endif

@@ -157,8 +157,12 @@ int setup_undo(struct setup *s)
             continue;
         result =
             step_fail("the step %s is not undone; its record stays in " SETUP_DIR, steps[i]->name);
-        /* While anything of ours runs, or the host knows participants, its doors stay closed. */
-        if (steps[i] == &step_services || steps[i] == &step_nsswitch)
+        /*
+         * While anything of ours runs, or the host knows participants, its doors stay closed. While
+         * it has our rules, the range of ids is no one else's: they would hold for whom useradd(8)
+         * puts there.
+         */
+        if (steps[i] == &step_services || steps[i] == &step_firewall || steps[i] == &step_nsswitch)
             return result;
     }
     if (result < 0)

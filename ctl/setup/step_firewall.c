@@ -55,8 +55,10 @@ static const struct {
 static void firewall_plan(struct setup *s)
 {
     struct unit_state states[UNITS_MAX];
+    int r = units_look(units, states);
 
-    units_look(units, states);
+    if (r < 0 && r != -ENODATA)
+        note_say(s, "systemd does not say which firewall is active (systemctl show)");
     for (size_t i = 0; units[i]; i++) {
         if (states[i].is_active)
             note_say(s, "%s; to let logins in (port %u, or that of --port): %s", firewalls[i].text,
@@ -87,10 +89,28 @@ static int firewall_apply(struct setup *s)
     return 0;
 }
 
+/* sessiond's word is not enough: rules that stay would hold for whoever gets the ids next. */
+static int rules_see_gone(void)
+{
+    for (size_t i = 0; i < FAMILY_COUNT; i++) {
+        cleanup_text struct text saved = {0};
+
+        if (families[i].family == NFPROTO_IPV6 && access("/proc/net/if_inet6", F_OK) < 0)
+            continue; /* a kernel without IPv6 has no rules for it */
+        if (program_run(ARGV(families[i].save), TIMEOUT_S, &saved) != 0)
+            return step_fail("%s fails: whether the network rules are gone cannot be seen",
+                             families[i].save);
+        if (rules_are_left(&saved))
+            return step_fail("the network rules are still there: %s shows them", families[i].save);
+    }
+    return 0;
+}
+
 static int firewall_undo(struct setup *s)
 {
     if (access(SESSIOND, X_OK) == 0) {
-        if (must_run(ARGV(SESSIOND, "--remove-network-rules"), TIMEOUT_S) < 0)
+        if (must_run(ARGV(SESSIOND, "--remove-network-rules"), TIMEOUT_S) < 0 ||
+            rules_see_gone() < 0)
             return -1;
     } else {
         note_say(s, SESSIOND " is gone: if iptables -S shows chains ATELIER and ATELIER-NO, remove "

@@ -6,7 +6,6 @@
  * the NSS module finds the registry's own group. Ending begins with the doors and ends with the
  * holder, whose end takes every session and run with it.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -14,10 +13,11 @@
 
 #include "common/cleanup.h"
 #include "common/ids.h"
-#include "common/str.h"
 #include "ctl/client.h"
 #include "ctl/say.h"
+#include "ctl/setup/accounts.h"
 #include "ctl/setup/nftables.h"
+#include "ctl/setup/processes.h"
 #include "ctl/setup/program.h"
 #include "ctl/setup/step.h"
 #include "ctl/setup/units.h"
@@ -29,22 +29,10 @@
 #define GETENT    "/usr/bin/getent"
 #define TIMEOUT_S 150 /* a start may take a unit's own 60 s, a stop too */
 #define HEALTH_S  120
+#define END_S     10 /* for what was killed to be gone */
 #define PAUSE_NS  250000000
 
-static const char *const units[] = {
-    "atelier.target",
-    "atelier-holder.service",
-    "sessiond.service",
-    "sessiond-api.service",
-    "atelier-sshd.service",
-    "atelier-core.socket",
-    "atelier-session.socket",
-    "atelier-api.socket",
-    "atelier-admin.socket",
-    "atelier-pam.socket",
-    NULL,
-};
-#define SLICE "atelier.slice"
+static const char *const slices[] = {"atelier.slice", NULL};
 
 /* As the plan found them: it takes systemd a while to look at units that it has not loaded. */
 static struct unit_state states[UNITS_MAX];
@@ -52,9 +40,9 @@ static struct unit_state states[UNITS_MAX];
 /* The first unit that is not enabled, or NULL. */
 static const char *unit_not_enabled(void)
 {
-    for (size_t i = 0; units[i]; i++) {
+    for (size_t i = 0; our_units[i]; i++) {
         if (!states[i].is_enabled)
-            return units[i];
+            return our_units[i];
     }
     return NULL;
 }
@@ -62,18 +50,32 @@ static const char *unit_not_enabled(void)
 /* The first unit that is not active, or NULL. */
 static const char *unit_not_active(void)
 {
-    for (size_t i = 0; units[i]; i++) {
+    for (size_t i = 0; our_units[i]; i++) {
         if (!states[i].is_active)
-            return units[i];
+            return our_units[i];
     }
     return NULL;
+}
+
+/* Return: 0, or -1 and it was said. */
+static int units_see(const char *const *which, struct unit_state *ret)
+{
+    int r = units_look(which, ret);
+
+    return r < 0 ? step_fail("systemd does not say how %s and the other units are (systemctl "
+                             "show): %s",
+                             which[0], strerror(-r))
+                 : 0;
 }
 
 static void services_plan(struct setup *s)
 {
     const char *which;
 
-    units_look(units, states);
+    if (units_see(our_units, states) < 0) {
+        s->refusals++;
+        return;
+    }
     which = unit_not_enabled();
     if (which)
         plan_say(s, "systemctl enable atelier.target and what belongs to it (%s is not enabled)",
@@ -87,15 +89,15 @@ static void services_plan(struct setup *s)
 
 static int units_enable(struct setup *s)
 {
-    for (size_t i = 0; units[i]; i++) {
+    for (size_t i = 0; our_units[i]; i++) {
         int r = 0;
 
         if (!states[i].is_enabled)
-            r = record_put(&s->record, ENTRY_UNIT, STEP, units[i]);
+            r = record_put(&s->record, ENTRY_UNIT, STEP, our_units[i]);
         if (r < 0)
             return step_fail("cannot write " SETUP_DIR ": %s", strerror(-r));
     }
-    return units_run("enable", units, TIMEOUT_S);
+    return units_run("enable", our_units, TIMEOUT_S);
 }
 
 static int body_ignore(void *arg, long http, const char *data, size_t size)
@@ -176,9 +178,10 @@ static int services_start(struct setup *s)
                       TIMEOUT_S, NULL);
     if (s->is_restart && units_run("restart", restarted, TIMEOUT_S) < 0)
         return -1;
-    if (units_run("start", units, TIMEOUT_S) < 0)
+    if (units_run("start", our_units, TIMEOUT_S) < 0)
         return -1;
-    units_look(units, states);
+    if (units_see(our_units, states) < 0)
+        return -1;
     which = unit_not_active();
     return which ? step_fail("%s did not start: systemctl status %s", which, which) : 0;
 }
@@ -190,24 +193,77 @@ static int services_apply(struct setup *s)
     return nss_verify();
 }
 
-/* Processes of participants that are left, whoever started them. */
-static void processes_note(struct setup *s)
+/* The daemons' own account, once its units have ended. Return: as processes_list(). */
+static int daemons_list(FILE *out)
 {
-    DIR *proc = opendir("/proc");
-    struct dirent *d;
+    cleanup_file struct file passwd = {0};
+    uint32_t uid;
+    int r = file_read("/etc/passwd", &passwd);
 
-    while (proc && (d = readdir(proc))) {
-        struct stat st;
-        uint32_t pid;
+    if (r < 0)
+        return r;
+    if (account_find(&passwd.text, "atelier", &uid, NULL) < 0)
+        return 0;
+    return processes_list("/proc", uid, uid, out);
+}
 
-        if (str_to_u32(d->d_name, UINT32_MAX, &pid) == 0 &&
-            fstatat(dirfd(proc), d->d_name, &st, 0) == 0 && st.st_uid >= ID_NET_MIN &&
-            st.st_uid <= ID_NET_MAX)
-            note_say(s, "process %u of uid %u still runs; it was not started by atelier's services",
-                     pid, (unsigned)st.st_uid);
+/* Return: whether one of our groups has processes in it, or cannot be looked at. */
+static const char *group_not_empty(void)
+{
+    static const char *const groups[] = {
+        "/sys/fs/cgroup/atelier.slice",
+        "/sys/fs/cgroup/system.slice/atelier-sshd.service",
+        "/sys/fs/cgroup/system.slice/sessiond.service",
+        "/sys/fs/cgroup/system.slice/sessiond-api.service",
+    };
+
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        if (cgroup_is_populated(groups[i]) != 0)
+            return groups[i];
     }
-    if (proc)
-        (void)closedir(proc);
+    return NULL;
+}
+
+/**
+ * end_wait() - Nothing of ours is left, and nothing of a participant's, whoever started it
+ *
+ * What lives on would be nobody's soon: no rules of the network, no name, a uid for somebody else.
+ *
+ * Return: 0, or -1 and it was said what runs.
+ */
+static int end_wait(void)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    time_t until = time(NULL) + END_S;
+
+    for (;;) {
+        cleanup_text struct text left = {0};
+        const char *group = group_not_empty();
+        FILE *out = text_begin(&left);
+        int people = processes_list("/proc", ID_NET_MIN, ID_NET_MAX, out);
+        int daemons = people == 0 ? daemons_list(out) : 0;
+
+        text_end(&left, out);
+        if (people == 0 && daemons == 0 && !group)
+            return 0;
+        if (time(NULL) < until) {
+            (void)nanosleep(&pause, NULL);
+            continue;
+        }
+        if (people < 0 || daemons < 0)
+            return step_fail("what runs cannot be seen in /proc: %s",
+                             strerror(people < 0 ? -people : -daemons));
+        if (people > 0)
+            return step_fail("still running, and not started by atelier's services (sudo -u or "
+                             "runuser of root's?): %s; end them (kill PID) and undo again",
+                             left.bytes);
+        if (daemons > 0)
+            return step_fail("processes of the user atelier still run: %s; end them (kill PID) "
+                             "and undo again",
+                             left.bytes);
+        return step_fail("%s still has processes: systemd-cgls %s", group,
+                         group + strlen("/sys/fs/cgroup"));
+    }
 }
 
 /* systemctl does not find the links of a unit whose file went with an uninstall. */
@@ -233,9 +289,9 @@ static int units_disable(struct setup *s)
     const char *ours[UNITS_MAX + 1] = {NULL};
     size_t n = 0;
 
-    for (size_t i = 0; units[i]; i++) {
-        if (record_has(&s->record, ENTRY_UNIT, units[i]))
-            ours[n++] = units[i];
+    for (size_t i = 0; our_units[i]; i++) {
+        if (record_has(&s->record, ENTRY_UNIT, our_units[i]))
+            ours[n++] = our_units[i];
     }
     if (n > 0)
         units_try("disable", ours, TIMEOUT_S);
@@ -248,21 +304,31 @@ static int units_disable(struct setup *s)
     return 0;
 }
 
+/* Return: 0 if systemd says of each that it has ended, or -1 and it was said. */
+static int units_see_ended(const char *const *which)
+{
+    struct unit_state now[UNITS_MAX];
+
+    if (units_see(which, now) < 0)
+        return -1;
+    for (size_t i = 0; which[i]; i++) {
+        if (!now[i].is_ended)
+            return step_fail("%s has not ended: systemctl status %s", which[i], which[i]);
+    }
+    return 0;
+}
+
 static int services_undo(struct setup *s)
 {
     /* All in one: systemd ends them in the order of their dependencies. */
-    units_try("stop", units, TIMEOUT_S);
-    units_look(units, states);
-    for (size_t i = 0; units[i]; i++) {
-        if (states[i].is_active)
-            return step_fail("%s cannot be stopped: systemctl status %s", units[i], units[i]);
-    }
-    (void)program_run(ARGV(SYSTEMCTL, "stop", SLICE), TIMEOUT_S, NULL);
+    units_try("stop", our_units, TIMEOUT_S);
+    units_try("stop", slices, TIMEOUT_S);
     /* KillMode=process leaves logins that had no session yet. */
     (void)program_run(
         ARGV(SYSTEMCTL, "kill", "--signal=KILL", "atelier-sshd.service", "sessiond.service"),
         TIMEOUT_S, NULL);
-    processes_note(s);
+    if (units_see_ended(our_units) < 0 || units_see_ended(slices) < 0 || end_wait() < 0)
+        return -1;
     if (units_disable(s) < 0)
         return -1;
     (void)program_run(ARGV(SYSTEMCTL, "reset-failed", "sessiond.service", "sessiond-api.service",

@@ -11,18 +11,30 @@
 
 struct unit_state {
     bool is_enabled; /* or there is nothing to enable */
+    bool has_links;  /* enabled, and not static: somebody did it */
     bool is_active;
+    bool is_ended; /* inactive or failed, as systemd said; that it said nothing is not enough */
 };
+
+/* All that --undo has to end. */
+extern const char *const our_units[];
 
 /**
  * units_parse() - Read the output of `systemctl show --property=Id,UnitFileState,ActiveState`
  * @units: Names, NULL at the end, at most UNITS_MAX
- * @ret:   One for each of them; those that the output does not name are neither
+ * @ret:   One for each of them; those that the output does not name are nothing of all that
+ *
+ * Return: 0, or -ENODATA if the output does not name them all.
  */
-void units_parse(const struct text *output, const char *const *units, struct unit_state *ret);
+int units_parse(const struct text *output, const char *const *units, struct unit_state *ret);
 
-/* The same, asked. What cannot be asked is neither enabled nor active. */
-void units_look(const char *const *units, struct unit_state *ret);
+/**
+ * units_look() - The same, asked
+ *
+ * Return: 0, -ENODATA as above, or another errno if systemd could not be asked; then nothing is
+ * known of any.
+ */
+int units_look(const char *const *units, struct unit_state *ret);
 
 /**
  * units_run() - systemctl with a verb, and all units as its arguments

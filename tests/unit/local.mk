@@ -222,6 +222,7 @@ ctl_tests = \
 	%D%/test_ctl_setup_edit \
 	%D%/test_ctl_setup_host \
 	%D%/test_ctl_setup_record \
+	%D%/test_ctl_setup_traces \
 	%D%/test_ctl_su
 check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
@@ -251,6 +252,9 @@ ctl_setup_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_test_ctl_setup_record_SOURCES = %D%/test_ctl_setup_record.c
 %C%_test_ctl_setup_record_CPPFLAGS = $(ctl_setup_test_cppflags)
 %C%_test_ctl_setup_record_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_setup_traces_SOURCES = %D%/test_ctl_setup_traces.c
+%C%_test_ctl_setup_traces_CPPFLAGS = $(ctl_setup_test_cppflags)
+%C%_test_ctl_setup_traces_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_su_SOURCES = %D%/test_ctl_su.c $(ctl_test_scene)
 %C%_test_ctl_su_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DASKPASS='"$(srcdir)/ctl/askpass"'

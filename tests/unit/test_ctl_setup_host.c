@@ -284,6 +284,25 @@ static void our_rule_is_first_or_it_does_not_count(void **state)
     }
 }
 
+static void rules_that_stayed_are_seen(void **state)
+{
+    static const char *const left[] = {
+        "*filter\n:OUTPUT ACCEPT [0:0]\n:ATELIER-NO - [0:0]\nCOMMIT\n",
+        "*filter\n:ATELIER - [0:0]\n",
+        "*filter\n-A OUTPUT -m owner --uid-owner 1-2 -j ATELIER\n",
+    };
+    cleanup_text struct text gone =
+        text("# ATELIE\n*filter\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -j OTHER\nCOMMIT\n");
+
+    (void)state;
+    assert_false(rules_are_left(&gone));
+    for (size_t i = 0; i < COUNT(left); i++) {
+        cleanup_text struct text t = text(left[i]);
+
+        assert_true(rules_are_left(&t));
+    }
+}
+
 static void units_are_told_apart(void **state)
 {
     static const char *const units[] = {"a.service", "b.socket", "c.target", "d.service", NULL};
@@ -294,7 +313,14 @@ static void units_are_told_apart(void **state)
     struct unit_state states[4] = {{0}};
 
     (void)state;
-    units_parse(&output, units, states);
+    /* Nothing was said of the last one: it has not ended for all we know. */
+    assert_int_equal(units_parse(&output, units, states), -ENODATA);
+    assert_true(states[1].has_links && !states[0].has_links && !states[2].has_links);
+    assert_true(states[1].is_ended && !states[0].is_ended && !states[2].is_ended);
+    assert_true(!states[3].is_ended);
+    assert_int_equal(units_parse(&output, ARGV("b.socket"), states + 3), 0);
+    assert_true(states[3].is_ended);
+    assert_int_equal(units_parse(&output, units, states), -ENODATA);
     assert_true(states[0].is_enabled && states[0].is_active);
     assert_true(states[1].is_enabled && !states[1].is_active);
     assert_true(!states[2].is_enabled && !states[2].is_active);
@@ -388,6 +414,7 @@ int main(void)
         cmocka_unit_test(services_without_the_common_account_are_named),
         cmocka_unit_test(a_used_table_is_never_taken_for_an_empty_one),
         cmocka_unit_test(our_rule_is_first_or_it_does_not_count),
+        cmocka_unit_test(rules_that_stayed_are_seen),
         cmocka_unit_test(units_are_told_apart),
         cmocka_unit_test(a_difference_shows_each_changed_line),
         cmocka_unit_test(a_program_is_run_without_a_shell_and_in_time),

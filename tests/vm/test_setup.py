@@ -169,6 +169,38 @@ def test_what_is_missing_is_mended(host):
     assert "alice" in host.said("getent passwd alice")
 
 
+DOORS = ("sshd -T | grep -c 'denygroups.* *atelier-users'; grep -c 'uid >= 10000' "
+         "/etc/pam.d/common-account; getent passwd atelier | wc -l; "
+         "ls /etc/systemd/system/user@.service.d/atelier.conf | wc -l")
+
+# What is in the way of an undo, how it goes again, and what has to be said.
+OBSTACLES = (
+    # systemd that does not answer: nothing may be taken for ended.
+    ("mount --bind /bin/false /usr/bin/systemctl", "umount /usr/bin/systemctl",
+     "systemd does not say"),
+    # Of root's own making.
+    ("systemd-run -q --unit=own setpriv --reuid 10007 --regid 10007 --clear-groups "
+     "sleep 900; sleep 3", "systemctl stop own", "(uid 10007, sleep)"),
+    ("mount --bind /bin/false /usr/sbin/xtables-nft-multi", "umount /usr/sbin/xtables-nft-multi",
+     "the step firewall is not undone"),
+    ("chattr +i /etc/nsswitch.conf", "chattr -i /etc/nsswitch.conf",
+     "the step nsswitch is not undone"),
+)
+
+
+def test_an_undo_that_fails_leaves_the_doors_closed(host):
+    for number, (obstacle, away, said) in enumerate(OBSTACLES):
+        host.sh(obstacle)
+        try:
+            assert said in atelier_setup(host, "--undo", "--yes", code=1), obstacle
+            assert host.said(DOORS) == "1\n1\n1\n1", obstacle
+            if number == 0:
+                assert host.said("pgrep -x sessiond && pgrep -x sessiond-api")
+        finally:
+            host.sh(away)
+    assert "Done." in atelier_setup(host, "--yes")
+
+
 def test_undoing_takes_out_no_more_than_ours(host):
     # What others changed since stays.
     host.sh("useradd bob; sed -i 's/9999/7000/' /etc/adduser.conf; "
