@@ -12,6 +12,7 @@
 #include "ctl/say.h"
 #include "ctl/setup/program.h"
 #include "ctl/setup/setup.h"
+#include "ctl/setup/traces.h"
 #include "ctl/setup/whole.h"
 
 #include "common/banned.h"
@@ -174,6 +175,14 @@ static int undo(struct setup *s)
 {
     const struct setup_options *o = s->options;
 
+    if (record_is_empty(&s->record) && traces_say() > 0) {
+        say_error("setup: " SETUP_DIR " has no record of that: take it back by hand; nothing is "
+                  "changed%s",
+                  o->is_purge ? ", and nothing purged" : "");
+        return CTL_NO;
+    }
+    if (o->is_purge && purge_check() < 0)
+        return CTL_NO;
     if (record_is_empty(&s->record) && !o->is_purge) {
         (void)record_remove(&s->record);
         (void)puts("Nothing to undo: setup has changed nothing on this host.");

@@ -48,6 +48,7 @@ libctl_la_SOURCES = \
 	%D%/setup/step_sshd.c \
 	%D%/setup/step_user_manager.c \
 	%D%/setup/text.c %D%/setup/text.h \
+	%D%/setup/traces.c %D%/setup/traces.h \
 	%D%/setup/units.c %D%/setup/units.h \
 	%D%/setup/whole.c %D%/setup/whole.h \
 	%D%/setup/complaint.h \

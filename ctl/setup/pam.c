@@ -5,7 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/cleanup.h"
 #include "ctl/say.h"
+#include "ctl/setup/file.h"
 #include "ctl/setup/program.h"
 
 #include "common/banned.h"
@@ -110,41 +112,106 @@ bool pam_has_profile(const struct text *account, const struct text *profile)
     }
 }
 
-bool pam_lets_in_unasked(const struct text *service)
+/* Source: pam-auth-update of pam 1.5.2: "Module: NAME" before the lines of each profile. */
+bool pam_is_enabled(const struct text *memory)
 {
     struct line line = {0};
-    bool has_auth = false;
+
+    while (line_next(memory, &line)) {
+        const char *end = line.start + line.size;
+        struct word word = {.end = line.start};
+
+        if (word_next(&word, end) && word_is(&word, "Module:") && word_next(&word, end) &&
+            word_is(&word, "atelier"))
+            return true;
+    }
+    return false;
+}
+
+/* What the stacks of a service come to. */
+struct stacks {
+    bool has_auth, has_common, has_deny;
+};
+
+/* Files that include each other have to come to an end. */
+#define INCLUDE_DEPTH 16
+
+/* "account", "-account": the same type. */
+static bool is_type(const struct word *word, const char *type)
+{
+    struct word plain = *word;
+
+    if (plain.start < plain.end && *plain.start == '-')
+        plain.start++;
+    return word_is(&plain, type);
+}
+
+static void file_follow(const char *directory, const struct word *name, const char *type,
+                        unsigned depth, struct stacks *stacks);
+
+/* A line of a file that is read for one type, or for all (NULL). */
+static void rule_follow(const char *directory, const struct line *line, const char *type,
+                        unsigned depth, struct stacks *stacks)
+{
+    static const char *const types[] = {"auth", "account"};
+    const char *own = NULL;
+    struct word module;
     struct rule rule;
 
-    while (line_next(service, &line)) {
+    if (!rule_read(line, true, &rule))
+        return;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (is_type(&rule.type, types[i]))
+            own = types[i];
+    }
+    module = (struct word){.end = rule.module};
+    if (!own || (type && strcmp(own, type) != 0) || !word_next(&module, rule.end))
+        return;
+    if (word_is(&rule.control, "include") || word_is(&rule.control, "substack"))
+        file_follow(directory, &module, own, depth, stacks);
+    else if (strcmp(own, "auth") == 0)
+        stacks->has_auth = true;
+    else if (word_is(&module, "pam_deny.so") && !word_is(&rule.control, "optional"))
+        stacks->has_deny = true;
+}
+
+static void file_follow(const char *directory, const struct word *name, const char *type,
+                        unsigned depth, struct stacks *stacks)
+{
+    bool is_absolute = name->start < name->end && *name->start == '/';
+    cleanup_free char *path = NULL;
+    cleanup_file struct file f = {0};
+    struct line line = {0};
+
+    if (word_is(name, "common-account") && (!type || strcmp(type, "account") == 0))
+        stacks->has_common = true;
+    if (depth >= INCLUDE_DEPTH)
+        return;
+    if (asprintf(&path, "%s%s%.*s", is_absolute ? "" : directory, is_absolute ? "" : "/",
+                 (int)(name->end - name->start), name->start) < 0)
+        say_no_memory();
+    if (file_read(path, &f) < 0)
+        return;
+    while (line_next(&f.text, &line)) {
         struct word word = {.end = line.start};
         const char *end = line.start + line.size;
 
         if (line_is_idle(&line) || !word_next(&word, end))
             continue;
-        if (word_is(&word, "@include")) {
-            if (!word_next(&word, end))
-                continue;
-            if (word_is(&word, "common-account"))
-                return false;
-            has_auth = has_auth || word_is(&word, "common-auth");
-            continue;
-        }
-        if (!rule_read(&line, true, &rule))
-            continue;
-        if (word_is(&rule.type, "account") || word_is(&rule.type, "-account")) {
-            struct word module = {.end = rule.module};
-
-            /* Another service's stack is looked at where it stands. */
-            if (word_is(&rule.control, "include") || word_is(&rule.control, "substack"))
-                return false;
-            if (word_next(&module, rule.end) && word_is(&module, "pam_deny.so") &&
-                !word_is(&rule.control, "optional"))
-                return false;
-        }
-        has_auth = has_auth || word_is(&rule.type, "auth") || word_is(&rule.type, "-auth");
+        if (!word_is(&word, "@include"))
+            rule_follow(directory, &line, type, depth + 1, stacks);
+        else if (word_next(&word, end))
+            file_follow(directory, &word, type, depth + 1, stacks);
     }
-    return has_auth;
+}
+
+bool pam_lets_in_unasked(const char *directory, const char *service)
+{
+    const struct word name = {.start = service, .end = service + strlen(service)};
+    struct stacks stacks = {0};
+
+    file_follow(directory, &name, NULL, 0, &stacks);
+    return stacks.has_auth && !stacks.has_common && !stacks.has_deny;
 }
 
 bool pam_is_root_only(const char *service)

@@ -16,8 +16,19 @@
  */
 bool pam_has_profile(const struct text *account, const struct text *profile);
 
-/* Whether a service authenticates people, but does not include common-account. */
-bool pam_lets_in_unasked(const struct text *service);
+/**
+ * pam_lets_in_unasked() - Whether a service authenticates people, but does not come to
+ * common-account
+ * @directory: "/etc/pam.d", or one like it
+ * @service:   Name of a file in it
+ *
+ * What is included is followed, as far as it counts for the type that it is included for. A service
+ * that cannot be read lets nobody in.
+ */
+bool pam_lets_in_unasked(const char *directory, const char *service);
+
+/* Whether pam-auth-update's memory (/var/lib/pam/account) has our profile. */
+bool pam_is_enabled(const struct text *memory);
 
 /* Services that only root can use: those of runuser(1). */
 bool pam_is_root_only(const char *service);

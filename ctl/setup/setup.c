@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "ctl/say.h"
 #include "ctl/setup/program.h"
+#include "ctl/setup/traces.h"
 
 #include "common/banned.h"
 
@@ -176,6 +177,10 @@ int setup_purge(struct setup *s)
     static const char *const paths[] = {ATELIER_HOMES_DIR, ATELIER_STATE_DIR, ATELIER_RUN_DIR};
 
     (void)s;
+    if (purge_check() < 0)
+        return -1;
+    if (traces_say() > 0)
+        return step_fail("participants may still be known here, as said above: nothing is purged");
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (must_run(ARGV("/usr/bin/rm", "-rf", "--one-file-system", "--", paths[i]), 3600) < 0)
             return -1;

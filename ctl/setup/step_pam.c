@@ -24,6 +24,7 @@
 
 #define STEP        "pam"
 #define PROFILE     "/usr/share/pam-configs/atelier"
+#define SERVICES    "/etc/pam.d"
 #define ACCOUNT     "/etc/pam.d/common-account"
 #define UPDATE      "/usr/sbin/pam-auth-update"
 #define TIMEOUT_S   120
@@ -121,22 +122,18 @@ static void copy_plan(struct setup *s, const char *root)
 /* Services of the host that our profile does not reach. */
 static void services_note(struct setup *s)
 {
-    DIR *dir = opendir("/etc/pam.d");
+    DIR *dir = opendir(SERVICES);
     struct dirent *d;
 
     while (dir && (d = readdir(dir))) {
-        cleanup_free char *path = NULL;
-        cleanup_file struct file f = {0};
-
         if (d->d_name[0] == '.' || strncmp(d->d_name, "common-", 7) == 0 ||
             strncmp(d->d_name, "atelier-", 8) == 0 || pam_is_root_only(d->d_name))
             continue;
-        if (asprintf(&path, "/etc/pam.d/%s", d->d_name) < 0)
-            say_no_memory();
-        if (file_read(path, &f) == 0 && pam_lets_in_unasked(&f.text))
+        if (pam_lets_in_unasked(SERVICES, d->d_name))
             note_say(s,
-                     "%s lets people in without common-account: participants are not refused there",
-                     path);
+                     SERVICES "/%s lets people in without common-account: participants are not "
+                              "refused there",
+                     d->d_name);
     }
     if (dir)
         (void)closedir(dir);

@@ -215,27 +215,14 @@ static void the_account_profile_is_found_where_it_is_whole(void **state)
     }
 }
 
-static void services_without_the_common_account_are_named(void **state)
+static void a_profile_that_is_enabled_is_known_without_its_file(void **state)
 {
-    static const struct {
-        const char *service;
-        bool is_open;
-    } services[] = {
-        {"auth sufficient pam_rootok.so\n@include common-auth\n@include common-account\n", false},
-        {"@include common-auth\nsession required pam_permit.so\n", true},
-        {"auth required pam_unix.so\naccount required pam_unix.so\n", true},
-        {"auth required pam_unix.so\naccount include common-account\n", false},
-        {"auth required pam_unix.so\naccount required pam_deny.so\n", false},
-        {"@include common-password\n", false},
-        {"# auth required pam_unix.so\n", false},
-    };
+    cleanup_text struct text ours = text("Module: unix\n[x=1]\tpam_unix.so\nModule: atelier\nx\n");
+    cleanup_text struct text others = text("Module: unix\natelier\n# Module: atelier\n");
 
     (void)state;
-    for (size_t i = 0; i < COUNT(services); i++) {
-        cleanup_text struct text t = text(services[i].service);
-
-        assert_int_equal(pam_lets_in_unasked(&t), services[i].is_open);
-    }
+    assert_true(pam_is_enabled(&ours));
+    assert_false(pam_is_enabled(&others));
 }
 
 static void a_used_table_is_never_taken_for_an_empty_one(void **state)
@@ -411,7 +398,7 @@ int main(void)
         cmocka_unit_test(another_configuration_of_sshd_is_noticed),
         cmocka_unit_test(who_was_refused_has_to_stay_refused),
         cmocka_unit_test(the_account_profile_is_found_where_it_is_whole),
-        cmocka_unit_test(services_without_the_common_account_are_named),
+        cmocka_unit_test(a_profile_that_is_enabled_is_known_without_its_file),
         cmocka_unit_test(a_used_table_is_never_taken_for_an_empty_one),
         cmocka_unit_test(our_rule_is_first_or_it_does_not_count),
         cmocka_unit_test(rules_that_stayed_are_seen),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* test_ctl_setup_traces.c - what setup finds of ours, and of participants, on a host: processes,
- * control groups. */
+ * control groups, services of PAM. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "ctl/setup/file.h"
+#include "ctl/setup/pam.h"
 #include "ctl/setup/processes.h"
 #include "ctl/setup/program.h"
 
@@ -85,6 +86,50 @@ static void a_group_that_cannot_be_read_is_not_empty(void **state)
     assert_int_equal(cgroup_is_populated(path), -ELOOP);
 }
 
+static void services_without_the_common_account_are_named(void **state)
+{
+    static const char su[] = "auth sufficient pam_rootok.so\n@include common-auth\n"
+                             "@include common-account\n";
+    static const struct {
+        const char *service;
+        bool is_open;
+    } services[] = {
+        {su, false},
+        {"@include common-auth\nsession required pam_permit.so\n", true},
+        {"auth required pam_unix.so\naccount required pam_unix.so\n", true},
+        {"auth required pam_unix.so\n-account include common-account\n", false},
+        {"auth required pam_unix.so\naccount required pam_deny.so\n", false},
+        {"auth required pam_unix.so\naccount optional pam_deny.so\n", true},
+        {"@include common-password\n", false},
+        {"# auth required pam_unix.so\n", false},
+        /* Another service's stacks, each for its own type. */
+        {"auth\tinclude\tsu\naccount\tinclude\tsu\nsession\tinclude\tsu\n", false},
+        {"auth substack su\naccount required pam_permit.so\n", true},
+        {"auth include su\naccount include own\n", true},
+        {"auth include su\nauth include common-account\n", true},
+        {"account include su\n", false},
+        {"auth [success=1 default=ignore] pam_unix.so\naccount substack deep\n", false},
+        {"auth include loop\naccount include loop\n", true},
+        {"auth include none\n", false},
+    };
+    char directory[128];
+
+    (void)state;
+    (void)snprintf(directory, sizeof(directory), "%s/pam", scratch);
+    free(file_make("pam", "su", su));
+    free(file_make("pam", "own", "account required pam_unix.so\n"));
+    free(file_make("pam", "deep", "@include deeper\n"));
+    free(file_make("pam", "deeper", "account include common-account\n"));
+    free(file_make("pam", "loop", "auth required pam_unix.so\n@include loop\n"));
+    free(file_make("pam", "common-auth", "auth required pam_unix.so\n"));
+    free(file_make("pam", "common-account", "account required pam_unix.so\n"));
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
+        free(file_make("pam", "service", services[i].service));
+        if (pam_lets_in_unasked(directory, "service") != services[i].is_open)
+            fail_msg("%s", services[i].service);
+    }
+}
+
 static int scratch_make(void **state)
 {
     (void)state;
@@ -102,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_uid_of_a_process_counts),
         cmocka_unit_test(a_group_that_cannot_be_read_is_not_empty),
+        cmocka_unit_test(services_without_the_common_account_are_named),
     };
 
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

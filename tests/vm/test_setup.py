@@ -67,6 +67,8 @@ def atelier_setup(host, *options, code=0):
 
 def test_a_plan_changes_nothing(host, before):
     plan = atelier_setup(host, "--dry-run")
+    # su-l has it from su; runuser is root's.
+    assert "common-account: participants" not in plan
     assert "+UID_MAX\t\t\t9999" in plan
     assert "files systemd atelier" in plan
     assert "+DenyGroups atelier-users" in plan
@@ -199,6 +201,33 @@ def test_an_undo_that_fails_leaves_the_doors_closed(host):
         finally:
             host.sh(away)
     assert "Done." in atelier_setup(host, "--yes")
+
+
+def test_a_record_that_was_lost_is_noticed(host):
+    host.sh("mv /var/lib/atelier/setup /root/lost")
+    try:
+        for options in ((), ("--purge",)):
+            said = atelier_setup(host, "--undo", "--yes", *options, code=1)
+            for trace in ("/etc/nsswitch.conf names", "50-atelier.conf is there", "user@.service.d",
+                          "/var/lib/pam/account has", "sessiond.service runs",
+                          "atelier.target is enabled"):
+                assert trace in said, (trace, said)
+        assert host.said("ls -d /home/atelier /var/lib/atelier/registry | wc -l") == "2"
+        assert host.said(DOORS) == "1\n1\n1\n1"
+    finally:
+        host.sh("mv /root/lost /var/lib/atelier/setup")
+
+
+def test_a_purge_does_not_stop_at_a_symbolic_link(host):
+    host.sh("mv /home/atelier /home/elsewhere; ln -s elsewhere /home/atelier")
+    try:
+        said = atelier_setup(host, "--undo", "--purge", "--yes", code=1)
+        assert "/home/atelier is a symbolic link" in said
+        # Before anything was undone.
+        assert host.said(DOORS) == "1\n1\n1\n1"
+        assert host.said("systemctl is-active sessiond") == "active"
+    finally:
+        host.sh("rm /home/atelier; mv /home/elsewhere /home/atelier")
 
 
 def test_undoing_takes_out_no_more_than_ours(host):
