@@ -24,6 +24,7 @@ enum {
     OPTION_YES,
     OPTION_LINK_BASE,
     OPTION_PORT,
+    OPTION_RESOLVER,
 };
 
 static error_t port_set(struct argp_state *state, struct setup_options *o, const char *arg)
@@ -49,12 +50,31 @@ static error_t link_base_set(struct argp_state *state, struct setup_options *o, 
     return 0;
 }
 
+static error_t resolver_add(struct argp_state *state, struct setup_options *o, const char *arg)
+{
+    bool is_none = strcmp(arg, "none") == 0;
+
+    if (!is_none && !resolver_is_valid(arg))
+        argp_error(state, "'%s' is not the address of a resolver", arg);
+    else if (o->is_resolver_none || (is_none && o->resolver_count > 0))
+        argp_error(state, "--resolver none stands alone");
+    else if (o->resolver_count == RESOLVERS_MAX)
+        argp_error(state, "more than %u resolvers", RESOLVERS_MAX);
+    else {
+        o->is_resolver_none = is_none;
+        if (!is_none)
+            o->resolvers[o->resolver_count++] = arg;
+        return 0;
+    }
+    return EINVAL;
+}
+
 static error_t together_check(struct argp_state *state, const struct setup_options *o)
 {
     if (o->is_undo && o->is_dry_run)
         argp_error(state, "--undo and --dry-run do not go together");
-    else if (o->is_undo && (o->link_base || o->port))
-        argp_error(state, "--undo takes neither --link-base nor --port");
+    else if (o->is_undo && (o->link_base || o->port || o->resolver_count || o->is_resolver_none))
+        argp_error(state, "--undo takes none of --link-base, --port and --resolver");
     else if (o->is_purge && !o->is_undo)
         argp_error(state, "--purge goes with --undo only");
     else
@@ -83,6 +103,8 @@ static error_t setup_option_parse(int key, char *arg, struct argp_state *state)
         return link_base_set(state, o, arg);
     case OPTION_PORT:
         return port_set(state, o, arg);
+    case OPTION_RESOLVER:
+        return resolver_add(state, o, arg);
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is one argument too many", arg);
         return EINVAL;
@@ -100,6 +122,8 @@ static const struct argp_option setup_table[] = {
     {"yes", OPTION_YES, NULL, 0, "Do not ask", 0},
     {"link-base", OPTION_LINK_BASE, "URL", 0, "Where magic links lead [https://HOSTNAME/]", 0},
     {"port", OPTION_PORT, "PORT", 0, "Where participants log in over SSH [2222]", 0},
+    {"resolver", OPTION_RESOLVER, "ADDRESS", 0,
+     "Who resolves names of hosts for participants (repeatable), or none [/etc/resolv.conf]", 0},
     {0},
 };
 

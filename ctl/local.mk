@@ -35,6 +35,7 @@ libctl_la_SOURCES = \
 	%D%/setup/processes.c %D%/setup/processes.h \
 	%D%/setup/program.c %D%/setup/program.h \
 	%D%/setup/record.c %D%/setup/record.h \
+	%D%/setup/resolvers.c %D%/setup/resolvers.h \
 	%D%/setup/setup.c %D%/setup/setup.h \
 	%D%/setup/sshd.c %D%/setup/sshd.h \
 	%D%/setup/step_accounts.c \
@@ -43,6 +44,7 @@ libctl_la_SOURCES = \
 	%D%/setup/step_host.c \
 	%D%/setup/step_ids.c \
 	%D%/setup/step_keys.c \
+	%D%/setup/step_options.c \
 	%D%/setup/step_pam.c \
 	%D%/setup/step_services.c \
 	%D%/setup/step_sshd.c \

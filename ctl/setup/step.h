@@ -13,6 +13,7 @@
 
 #include "ctl/setup/complaint.h"
 #include "ctl/setup/record.h"
+#include "ctl/setup/resolvers.h"
 
 #define SETUP_DIR ATELIER_STATE_DIR "/setup"
 #define SETUP_KEPT                                                                                 \
@@ -24,15 +25,19 @@ struct setup_options {
     bool is_dry_run, is_undo, is_yes, is_purge;
     const char *link_base; /* or NULL */
     uint32_t port;         /* 0: as it is */
+    const char *resolvers[RESOLVERS_MAX];
+    size_t resolver_count;
+    bool is_resolver_none; /* asked for, instead of any */
 };
 
 struct setup {
     const struct setup_options *options;
     struct record record;
-    FILE *out;       /* where the plan goes */
-    size_t planned;  /* lines of the plan so far */
-    size_t refusals; /* reasons not to begin */
-    bool is_restart; /* options of running services change */
+    FILE *out;                /* where the plan goes */
+    size_t planned;           /* lines of the plan so far */
+    size_t refusals;          /* reasons not to begin */
+    bool is_restart;          /* options of running services change */
+    bool is_sessiond_restart; /* sessiond's, too: its restart ends runs */
 };
 
 struct step {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* step_files.c - steps that only edit files: nsswitch.conf, ranges of ids, our own options. */
+/* step_files.c - steps that only edit files: nsswitch.conf, and ranges of ids. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "ctl/setup/keys.h"
 #include "ctl/setup/nsswitch.h"
 #include "ctl/setup/step.h"
-#include "ctl/setup/whole.h"
 
 #include "common/banned.h"
 
@@ -186,85 +185,3 @@ static int limits_undo(struct setup *s)
 }
 
 const struct step step_limits = {"limits", limits_plan, limits_apply, limits_undo};
-
-/* --- our own options ----------------------------------------------------------------------- */
-
-static const char *const port_keys[] = {"Port"};
-
-static int port_make(struct setup *s, const struct text *now, struct text *ret_new,
-                     struct complaint *ret_why)
-{
-    const uint32_t port = s->options->port;
-    const struct key_rule rule = {"Port", port, port, port};
-
-    if (port == 0 || !now->bytes)
-        return -ENOENT;
-    return keys_edit(now, KEYS_SSHD, &rule, 1, ret_new, ret_why);
-}
-
-static void port_take_out(const struct text *now, const struct entry *entry, struct text *ret_text,
-                          const char **ret_left)
-{
-    keys_unedit(now, &entry->before.text, &entry->after, KEYS_SSHD, port_keys, 1, ret_text,
-                ret_left);
-}
-
-static const struct edit port_edit = {
-    .step = "options",
-    .path = "/etc/atelier/sshd_config",
-    .why = "the port where participants log in",
-    .mode = 0644,
-    .make = port_make,
-    .take_out = port_take_out,
-};
-
-static const char *const option_keys[] = {"SESSIOND_API_OPTIONS"};
-
-static int link_base_make(struct setup *s, const struct text *now, struct text *ret_new,
-                          struct complaint *ret_why)
-{
-    if (!s->options->link_base)
-        return -ENOENT;
-    return option_edit(now, s->options->link_base, ret_new, ret_why);
-}
-
-static void link_base_take_out(const struct text *now, const struct entry *entry,
-                               struct text *ret_text, const char **ret_left)
-{
-    *ret_left = NULL;
-    if (!entry->before.text.bytes) {
-        whole_unedit(now, &entry->after, ret_text);
-        return;
-    }
-    keys_unedit(now, &entry->before.text, &entry->after, KEYS_ASSIGN, option_keys, 1, ret_text,
-                ret_left);
-}
-
-static const struct edit link_base = {
-    .step = "options",
-    .path = "/etc/default/atelier",
-    .why = "where magic links lead",
-    .mode = 0644,
-    .make = link_base_make,
-    .take_out = link_base_take_out,
-};
-
-static void options_plan(struct setup *s)
-{
-    edit_plan(s, &port_edit);
-    edit_plan(s, &link_base);
-}
-
-static int options_apply(struct setup *s)
-{
-    return edit_apply(s, &port_edit) < 0 ? -1 : edit_apply(s, &link_base);
-}
-
-static int options_undo(struct setup *s)
-{
-    int r = edit_undo(s, &link_base);
-
-    return edit_undo(s, &port_edit) < 0 ? -1 : r;
-}
-
-const struct step step_options = {"options", options_plan, options_apply, options_undo};

@@ -83,8 +83,6 @@ static void services_plan(struct setup *s)
     which = unit_not_active();
     if (which)
         plan_say(s, "systemctl start atelier.target (%s is not active)", which);
-    else if (s->planned > 0 && (s->options->port || s->options->link_base))
-        s->is_restart = true;
 }
 
 static int units_enable(struct setup *s)
@@ -161,9 +159,26 @@ static int rules_verify(void)
     return 0;
 }
 
+/* Those that run, and whose options changed. */
+static int units_restart(struct setup *s)
+{
+    const char *restarted[UNITS_MAX + 1] = {NULL};
+    size_t n = 0;
+
+    for (size_t i = 0; our_units[i]; i++) {
+        bool is_sessiond = strcmp(our_units[i], "sessiond.service") == 0;
+        bool is_other = strcmp(our_units[i], "sessiond-api.service") == 0 ||
+                        strcmp(our_units[i], "atelier-sshd.service") == 0;
+
+        if (states[i].is_active &&
+            ((is_sessiond && s->is_sessiond_restart) || (is_other && s->is_restart)))
+            restarted[n++] = our_units[i];
+    }
+    return n > 0 ? units_run("restart", restarted, TIMEOUT_S) : 0;
+}
+
 static int services_start(struct setup *s)
 {
-    static const char *const restarted[] = {"sessiond-api.service", "atelier-sshd.service", NULL};
     const char *which;
     int r;
 
@@ -176,7 +191,7 @@ static int services_start(struct setup *s)
     (void)program_run(ARGV(SYSTEMCTL, "reset-failed", "sessiond.service", "sessiond-api.service",
                            "atelier-sshd.service", "atelier-holder.service"),
                       TIMEOUT_S, NULL);
-    if (s->is_restart && units_run("restart", restarted, TIMEOUT_S) < 0)
+    if (units_restart(s) < 0)
         return -1;
     if (units_run("start", our_units, TIMEOUT_S) < 0)
         return -1;

@@ -9,9 +9,6 @@
 
 #include "common/banned.h"
 
-#define OPTIONS "SESSIOND_API_OPTIONS"
-#define OPTION  "--link-base"
-
 static bool has_line(const struct text *file, const struct line *wanted)
 {
     struct line line = {0};
@@ -63,14 +60,14 @@ void whole_unedit(const struct text *now, const struct text *ours, struct text *
         text_done(ret_text);
 }
 
-/* The last line that sets SESSIOND_API_OPTIONS. Return: false if none does. */
-static bool options_line(const struct text *file, struct line *ret, const char **ret_start,
-                         size_t *ret_size)
+/* The last line that sets the variable. Return: false if none does. */
+static bool options_line(const struct text *file, const char *key, struct line *ret,
+                         const char **ret_start, size_t *ret_size)
 {
     struct line line = {0};
     size_t number;
 
-    if (key_find(file, KEYS_ASSIGN, OPTIONS, ret_start, ret_size, &number) < 0)
+    if (key_find(file, KEYS_ASSIGN, key, ret_start, ret_size, &number) < 0)
         return false;
     while (line.number < number && line_next(file, &line))
         continue;
@@ -78,76 +75,96 @@ static bool options_line(const struct text *file, struct line *ret, const char *
     return true;
 }
 
-/* Write the words of the value, the one behind --link-base replaced, or the option added. */
-static void value_write(FILE *out, const char *start, size_t size, const char *url)
+/* How a word gives our option a value. */
+enum form { FORM_OTHER, FORM_APART, FORM_JOINED };
+
+static enum form form_of(const struct word *word, const struct option_name *name)
+{
+    size_t size = strlen(name->option), n = (size_t)(word->end - word->start);
+
+    if (word_is(word, name->option) || (name->letter && word_is(word, name->letter)))
+        return FORM_APART;
+    if (n > size && memcmp(word->start, name->option, size) == 0 && word->start[size] == '=')
+        return FORM_JOINED;
+    if (name->letter && n > 2 && memcmp(word->start, name->letter, 2) == 0)
+        return FORM_JOINED;
+    return FORM_OTHER;
+}
+
+static void values_write(FILE *out, const char *separator, const struct option_name *name,
+                         char between, const char *const *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(out, "%s%s%c%s", i > 0 ? " " : separator, name->option, between, values[i]);
+}
+
+/* Write the words of the variable, with our option's values instead of those that it has. */
+static void words_write(FILE *out, const char *start, size_t size, const struct option_name *name,
+                        const char *const *values, size_t count)
 {
     struct word word = {.end = start};
-    bool has_option = false, is_url = false;
+    bool is_written = false, is_value = false;
     const char *separator = "";
 
     while (word_next(&word, start + size)) {
-        size_t n = (size_t)(word.end - word.start);
-        bool is_joined =
-            n > strlen(OPTION "=") && memcmp(word.start, OPTION "=", strlen(OPTION "=")) == 0;
+        enum form form = is_value ? FORM_OTHER : form_of(&word, name);
 
-        if (is_url)
-            (void)fprintf(out, "%s%s", separator, url);
-        else if (is_joined)
-            (void)fprintf(out, "%s" OPTION "=%s", separator, url);
-        else
-            (void)fprintf(out, "%s%.*s", separator, (int)n, word.start);
-        has_option = has_option || is_url || is_joined;
-        is_url = !is_url && word_is(&word, OPTION);
+        if (form == FORM_OTHER && !is_value) {
+            (void)fprintf(out, "%s%.*s", separator, (int)(word.end - word.start), word.start);
+        } else if (form != FORM_OTHER && !is_written) {
+            values_write(out, separator, name, form == FORM_JOINED ? '=' : ' ', values, count);
+            is_written = true;
+        }
+        is_value = form == FORM_APART;
         separator = " ";
     }
-    if (!has_option)
-        (void)fprintf(out, "%s%s%s", separator, is_url ? "" : OPTION " ", url);
+    if (!is_written)
+        values_write(out, separator, name, ' ', values, count);
 }
 
-int option_edit(const struct text *old, const char *url, struct text *ret_new,
-                struct complaint *ret_why)
+static void line_add(FILE *out, const struct option_name *name, const char *const *values,
+                     size_t count)
 {
-    struct line line = {0}, found;
-    const char *start;
-    size_t size;
+    (void)fprintf(out, "%s=\"", name->key);
+    values_write(out, "", name, ' ', values, count);
+    (void)fputs("\"\n", out);
+}
+
+int option_edit(const struct text *old, const struct option_name *name, const char *const *values,
+                size_t count, struct text *ret_new, struct complaint *ret_why)
+{
+    struct line line = {0}, found = {0};
+    const char *start = "";
+    size_t size = 0;
+    bool has_line = options_line(old, name->key, &found, &start, &size);
     FILE *out;
 
-    if (!old->bytes) {
-        out = text_begin(ret_new);
-        (void)fprintf(out,
-                      "# Options of sessiond-api(8) and sessiond(8), one line for each.\n"
-                      "%s=\"" OPTION " %s\"\n",
-                      OPTIONS, url);
-        text_end(ret_new, out);
-        return 0;
-    }
-    if (!options_line(old, &found, &start, &size)) {
-        out = text_begin(ret_new);
-        while (line_next(old, &line))
-            line_write(out, &line);
-        (void)fprintf(out, "%s%s=\"" OPTION " %s\"\n",
-                      line.full > line.size || !line.start ? "" : "\n", OPTIONS, url);
-        text_end(ret_new, out);
-        return 0;
-    }
     for (size_t i = 0; i < size; i++) {
         if (strchr("\"'\\", start[i])) {
             ret_why->line = found.number;
             (void)snprintf(ret_why->what, sizeof(ret_why->what),
-                           "the quoting of " OPTIONS " is not understood; write " OPTION
-                           " into it by hand, and leave the option out here");
+                           "the quoting of %s is not understood; write %s into it by hand, and "
+                           "leave the option out here",
+                           name->key, name->option);
             return -EINVAL;
         }
     }
     out = text_begin(ret_new);
+    if (!old->bytes)
+        (void)fputs("# Options of sessiond-api(8) and sessiond(8), one line for each.\n", out);
     while (line_next(old, &line)) {
-        if (line.number != found.number) {
+        if (!has_line || line.number != found.number) {
             line_write(out, &line);
             continue;
         }
-        (void)fputs(OPTIONS "=\"", out);
-        value_write(out, start, size, url);
+        (void)fprintf(out, "%s=\"", name->key);
+        words_write(out, start, size, name, values, count);
         (void)fprintf(out, "\"%s", line.full > line.size ? "\n" : "");
+    }
+    if (!has_line) {
+        if (line.start && line.full == line.size)
+            (void)fputc('\n', out);
+        line_add(out, name, values, count);
     }
     text_end(ret_new, out);
     return 0;

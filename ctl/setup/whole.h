@@ -17,16 +17,24 @@ bool whole_is_there(const struct text *file, const struct text *wanted);
  */
 void whole_unedit(const struct text *now, const struct text *ours, struct text *ret_text);
 
+/* An option of a daemon, and the variable that holds the daemon's options. */
+struct option_name {
+    const char *key, *option;
+    const char *letter; /* "-x", or NULL */
+};
+
 /**
- * option_edit() - Put "--link-base URL" into SESSIOND_API_OPTIONS of an environment file
+ * option_edit() - Put an option with its values into an environment file
  * @old:     The file; without bytes if there is none
- * @url:     link_base_is_valid()
+ * @values:  At least one; the option is given with each of them. Nothing that needs quotes
  * @ret_why: Set for -EINVAL
+ *
+ * Values that it has are replaced, where the first of them stands.
  *
  * Return: 0, or -EINVAL for a line whose quoting we do not understand.
  */
-int option_edit(const struct text *old, const char *url, struct text *ret_new,
-                struct complaint *ret_why);
+int option_edit(const struct text *old, const struct option_name *name, const char *const *values,
+                size_t count, struct text *ret_new, struct complaint *ret_why);
 
 /* http:// or https://, a host, maybe a port and a path that ends in a slash or is empty. */
 bool link_base_is_valid(const char *url);

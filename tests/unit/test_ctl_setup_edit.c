@@ -13,6 +13,7 @@
 
 #include "ctl/setup/keys.h"
 #include "ctl/setup/nsswitch.h"
+#include "ctl/setup/resolvers.h"
 #include "ctl/setup/whole.h"
 
 #include "common/banned.h"
@@ -278,6 +279,62 @@ static void a_drop_in_that_others_extended_keeps_their_part(void **state)
     assert_null(nothing.bytes);
 }
 
+static const struct option_name link_base = {"SESSIOND_API_OPTIONS", "--link-base", NULL};
+static const struct option_name resolver = {"SESSIOND_OPTIONS", "--resolver", "-r"};
+static const char *const link[] = {"https://h/"};
+
+static void resolvers_replace_those_that_are_there(void **state)
+{
+    static const char *const values[] = {"10.0.0.1", "fd00::1"};
+    static const char *const pairs[][2] = {
+        {"A=1\n", "A=1\nSESSIOND_OPTIONS=\"--resolver 10.0.0.1 --resolver fd00::1\"\n"},
+        {"SESSIOND_API_OPTIONS=\"--link-base x\"\n",
+         "SESSIOND_API_OPTIONS=\"--link-base x\"\n"
+         "SESSIOND_OPTIONS=\"--resolver 10.0.0.1 --resolver fd00::1\"\n"},
+        {"SESSIOND_OPTIONS=--x --resolver 9.9.9.9 -y --resolver=1.1.1.1 -r 1.0.0.1 -r8.8.8.8\n",
+         "SESSIOND_OPTIONS=\"--x --resolver 10.0.0.1 --resolver fd00::1 -y\"\n"},
+        {"SESSIOND_OPTIONS=\"-r9.9.9.9 --resolvers\"\nB=2",
+         "SESSIOND_OPTIONS=\"--resolver=10.0.0.1 --resolver=fd00::1 --resolvers\"\nB=2"},
+    };
+    struct complaint why = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        cleanup_text struct text old = text(pairs[i][0]);
+        cleanup_text struct text new = {0};
+        cleanup_text struct text again = {0};
+
+        assert_int_equal(option_edit(&old, &resolver, values, 2, &new, &why), 0);
+        assert_text(&new, pairs[i][1]);
+        assert_int_equal(option_edit(&new, &resolver, values, 2, &again, &why), 0);
+        assert_true(text_is_same(&new, &again));
+    }
+}
+
+static void resolvers_that_sessiond_refuses_are_not_proposed(void **state)
+{
+    cleanup_text struct text conf =
+        text("# nameserver 9.9.9.9\nnameserver 127.0.0.53\noptions edns0\nnameserver 0.0.0.0\n"
+             "nameserver 224.0.0.1\nnameserver\tfe80::1%eth0\nnameserver ff02::1\n"
+             "nameserver ::ffff:1.2.3.4\nnameserver 127.0.0.53\nnameserver 2001:db8::53 # x\n"
+             "nameserver 1234567890123456789012345678901234567890123456789\n");
+    cleanup_text struct text many = {0};
+    FILE *out = text_begin(&many);
+    struct resolvers found;
+
+    (void)state;
+    for (int i = 1; i < 20; i++)
+        (void)fprintf(out, "nameserver 10.0.0.%d\n", i);
+    text_end(&many, out);
+    resolvers_read(&conf, &found);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.address[0], "127.0.0.53");
+    assert_string_equal(found.address[1], "2001:db8::53");
+    resolvers_read(&many, &found);
+    assert_int_equal(found.count, RESOLVERS_MAX);
+    assert_string_equal(found.address[RESOLVERS_MAX - 1], "10.0.0.8");
+}
+
 static void the_link_base_goes_into_the_options(void **state)
 {
     static const char *const pairs[][2] = {
@@ -302,12 +359,12 @@ static void the_link_base_goes_into_the_options(void **state)
         cleanup_text struct text new = {0};
         cleanup_text struct text again = {0};
 
-        assert_int_equal(option_edit(&old, "https://h/", &new, &why), 0);
+        assert_int_equal(option_edit(&old, &link_base, link, 1, &new, &why), 0);
         assert_text(&new, pairs[i][1]);
-        assert_int_equal(option_edit(&new, "https://h/", &again, &why), 0);
+        assert_int_equal(option_edit(&new, &link_base, link, 1, &again, &why), 0);
         assert_true(text_is_same(&new, &again));
     }
-    assert_int_equal(option_edit(&none, "https://h/", &made, &why), 0);
+    assert_int_equal(option_edit(&none, &link_base, link, 1, &made, &why), 0);
     assert_non_null(strstr(made.bytes, "\nSESSIOND_API_OPTIONS=\"--link-base https://h/\"\n"));
 }
 
@@ -318,7 +375,7 @@ static void quoting_that_is_not_understood_is_refused(void **state)
     struct complaint why = {0};
 
     (void)state;
-    assert_int_equal(option_edit(&old, "https://h/", &new, &why), -EINVAL);
+    assert_int_equal(option_edit(&old, &link_base, link, 1, &new, &why), -EINVAL);
     assert_int_equal(why.line, 2);
     assert_null(new.bytes);
 }
@@ -355,6 +412,8 @@ int main(void)
         cmocka_unit_test(a_setting_that_is_no_number_is_refused),
         cmocka_unit_test(a_drop_in_that_others_extended_keeps_their_part),
         cmocka_unit_test(the_link_base_goes_into_the_options),
+        cmocka_unit_test(resolvers_replace_those_that_are_there),
+        cmocka_unit_test(resolvers_that_sessiond_refuses_are_not_proposed),
         cmocka_unit_test(quoting_that_is_not_understood_is_refused),
         cmocka_unit_test(an_address_with_anything_odd_in_it_is_no_link_base),
     };

@@ -375,6 +375,15 @@ static void arguments_are_checked(void **state)
         ARGV("--port", "2222x"),
         ARGV("--link-base", "nowhere"),
         ARGV("--link-base"),
+        ARGV("--resolver", "host.example"),
+        ARGV("--resolver", "0.0.0.0"),
+        ARGV("--resolver", "10.0.0.1", "--resolver", "none"),
+        ARGV("--resolver", "none", "--resolver", "10.0.0.1"),
+        ARGV("--undo", "--resolver", "10.0.0.1"),
+        ARGV("-x"),
+        ARGV("--resolver=1.1.1.1", "--resolver=1.1.1.2", "--resolver=1.1.1.3", "--resolver=1.1.1.4",
+             "--resolver=1.1.1.5", "--resolver=1.1.1.6", "--resolver=1.1.1.7", "--resolver=1.1.1.8",
+             "--resolver=1.1.1.9"),
     };
     struct setup_options o = {0};
 
@@ -384,6 +393,12 @@ static void arguments_are_checked(void **state)
     assert_int_equal(parse(&o, ARGV("--dry-run", "--port=2200", "--link-base", "https://h/")), 0);
     assert_true(o.is_dry_run && !o.is_undo && !o.is_yes && o.port == 2200);
     assert_string_equal(o.link_base, "https://h/");
+    assert_true(o.resolver_count == 0 && !o.is_resolver_none);
+    assert_int_equal(parse(&o, ARGV("--resolver", "127.0.0.53", "--resolver=fd00::1")), 0);
+    assert_true(o.resolver_count == 2 && !o.is_resolver_none);
+    assert_string_equal(o.resolvers[1], "fd00::1");
+    assert_int_equal(parse(&o, ARGV("--resolver", "none")), 0);
+    assert_true(o.resolver_count == 0 && o.is_resolver_none);
     assert_int_equal(parse(&o, ARGV("--undo", "--purge", "--yes")), 0);
     assert_true(o.is_undo && o.is_purge && o.is_yes);
 }

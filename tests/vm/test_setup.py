@@ -73,6 +73,13 @@ def test_a_plan_changes_nothing(host, before):
     assert "files systemd atelier" in plan
     assert "+DenyGroups atelier-users" in plan
     assert "pam_succeed_if.so quiet uid >= 10000" in plan
+    # The host's own resolver is proposed, unless that is not wanted.
+    host.sh("echo nameserver 127.0.0.53 >/run/names; mount --bind /run/names /etc/resolv.conf")
+    try:
+        assert '+SESSIOND_OPTIONS="--resolver 127.0.0.53"' in atelier_setup(host, "--dry-run")
+        assert "SESSIOND_OPTIONS" not in atelier_setup(host, "--dry-run", "--resolver", "none")
+    finally:
+        host.sh("umount /etc/resolv.conf")
     # Nobody can be asked here.
     assert "--yes" in atelier_setup(host, code=1)
     assert differences(before, snapshot(host)) == []
@@ -139,10 +146,30 @@ def test_a_crash_can_be_undone(host, before, where):
     assert differences(before, snapshot(host)) == []
 
 
+# A resolver that knows one answer for every name.
+RESOLVER = r"""
+cat >/run/resolver <<'END'
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.53", 53))
+while True:
+    asked, who = s.recvfrom(512)
+    end = asked.index(b"\0", 12) + 5
+    answer = b""
+    if asked[end - 4:end - 2] == b"\0\1":
+        answer = b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4\xc0\0\2\7"
+    s.sendto(asked[:2] + b"\x81\x80\0\1\0" + bytes([bool(answer)]) + b"\0\0\0\0" + asked[12:end]
+             + answer, who)
+END
+systemd-run -q --unit=resolver python3 /run/resolver
+"""
+
+
 def test_it_is_set_up_once(host, before):
     # Goes on where a crash was.
     host.sh(CRASH % (CRASHES[0], CRASHES[0]), within_s=WITHIN_S)
-    said = atelier_setup(host, "--yes", "--link-base", "https://workshop.example/w/")
+    said = atelier_setup(host, "--yes", "--link-base", "https://workshop.example/w/",
+                         "--resolver", "127.0.0.53")
     assert "Done." in said
     now = snapshot(host)
     assert "Nothing to do" in atelier_setup(host, "--yes")
@@ -152,8 +179,10 @@ def test_it_is_set_up_once(host, before):
     assert host.machine.ssh("true").returncode == 0
     assert "denygroups atelier-users" in host.said("sshd -T")
     code = host.code_of("alice@example.org")
-    done = host.ssh("alice", code, "id -un")
-    assert (done.returncode, done.stdout) == (0, "alice\n"), done.stderr
+    host.sh(RESOLVER)
+    done = host.ssh("alice", code, "id -un; getent ahostsv4 name.example | cut -d ' ' -f 1 | uniq")
+    host.sh("systemctl stop resolver")
+    assert (done.returncode, done.stdout) == (0, "alice\n192.0.2.7\n"), done.stderr
     assert "https://workshop.example/w/" in host.said("atelier link mint alice")
     # New accounts of the host's own stay below.
     host.sh("useradd -u 9999 last && useradd next")
@@ -165,8 +194,12 @@ def test_what_is_missing_is_mended(host):
     host.sh("sed -i 's/ atelier//' /etc/nsswitch.conf; echo '# theirs' >>/etc/nsswitch.conf; "
             "rm /etc/ssh/sshd_config.d/50-atelier.conf; systemctl stop sessiond-api.service; "
             "systemctl disable atelier-sshd.service")
-    said = atelier_setup(host, "--yes")
+    said = atelier_setup(host, "--yes", "--resolver", "192.0.2.53", "--resolver", "2001:db8::53")
     assert "/etc/nsswitch.conf" in said and "50-atelier.conf" in said
+    # sessiond runs with it.
+    rules = host.said("iptables-save; ip6tables-save")
+    assert "192.0.2.53/32" in rules and "2001:db8::53/128" in rules
+    assert "127.0.0.53" not in rules
     assert "Nothing to do" in atelier_setup(host, "--yes")
     assert "alice" in host.said("getent passwd alice")
 
