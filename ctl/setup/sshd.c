@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/cleanup.h"
 #include "ctl/say.h"
+#include "ctl/setup/file.h"
 #include "ctl/setup/keys.h"
 
 #include "common/banned.h"
@@ -64,6 +67,109 @@ int sshd_include_check(const struct text *config, const char *path, struct compl
                    "no drop-ins are read: put \"Include /etc/ssh/sshd_config.d/*.conf\" here, "
                    "before every Match");
     return -EINVAL;
+}
+
+/* --- Match blocks -------------------------------------------------------------------------- */
+
+/* Source: servconf.c of OpenSSH 9.2, SERVCONF_MAX_DEPTH. */
+#define INCLUDE_DEPTH 16
+
+struct denials {
+    FILE *out;
+    size_t count;
+};
+
+/* The keyword of a line, which may be quoted, and may have '=' behind it. Return: what follows. */
+static const char *keyword_read(const struct line *line, struct word *ret)
+{
+    const char *s = line->start, *end = line->start + line->size;
+
+    while (s < end && (is_blank(*s) || *s == '"'))
+        s++;
+    ret->start = s;
+    while (s < end && !is_blank(*s) && *s != '=' && *s != '"')
+        s++;
+    ret->end = s;
+    while (s < end && (is_blank(*s) || *s == '=' || *s == '"'))
+        s++;
+    return s;
+}
+
+static void config_follow(const char *path, bool is_match, unsigned depth, struct denials *found);
+
+/* Within a block, included files are for the same logins only. */
+static void include_follow(const char *s, const char *end, bool is_match, unsigned depth,
+                           struct denials *found)
+{
+    struct word word = {.end = s};
+
+    while (word_next(&word, end)) {
+        cleanup_free char *pattern = NULL;
+        glob_t files = {0};
+
+        while (word.start < word.end && *word.start == '"')
+            word.start++;
+        if (asprintf(&pattern, "%s%.*s", *word.start == '/' ? "" : "/etc/ssh/",
+                     (int)(word.end - word.start), word.start) < 0)
+            say_no_memory();
+        pattern[strcspn(pattern, "\"")] = '\0';
+        if (glob(pattern, 0, NULL, &files) == 0) {
+            for (size_t i = 0; i < files.gl_pathc; i++)
+                config_follow(files.gl_pathv[i], is_match, depth + 1, found);
+        }
+        globfree(&files);
+    }
+}
+
+/* A Match in an included file ends with that file. */
+static void config_follow(const char *path, bool is_match, unsigned depth, struct denials *found)
+{
+    char *real = depth < INCLUDE_DEPTH ? realpath(path, NULL) : NULL;
+    cleanup_file struct file f = {0};
+    struct line line = {0};
+
+    if (real && file_read(real, &f) < 0)
+        f = (struct file){0};
+    free(real);
+    while (line_next(&f.text, &line)) {
+        const char *rest;
+        struct word word;
+
+        if (line_is_idle(&line))
+            continue;
+        rest = keyword_read(&line, &word);
+        if (is_keyword(&word, KEYWORD_MATCH)) {
+            is_match = true;
+        } else if (is_keyword(&word, KEYWORD_INCLUDE)) {
+            include_follow(rest, line.start + line.size, is_match, depth, found);
+        } else if (is_match && is_keyword(&word, "DenyGroups")) {
+            (void)fprintf(found->out, "%s%s:%zu", found->count > 0 ? ", " : "", path, line.number);
+            found->count++;
+        }
+    }
+}
+
+size_t sshd_match_denials(const char *path, FILE *out)
+{
+    struct denials found = {.out = out};
+
+    config_follow(path, false, 0, &found);
+    return found.count;
+}
+
+/* --- what sshd says ------------------------------------------------------------------------ */
+
+bool sshd_uses_pam(const struct text *effective)
+{
+    struct line line = {0};
+
+    while (line_next(effective, &line)) {
+        struct word word = {.end = line.start};
+
+        if (word_next(&word, line.start + line.size) && is_keyword(&word, "usepam"))
+            return word_next(&word, line.start + line.size) && word_is(&word, "yes");
+    }
+    return false;
 }
 
 int sshd_options_check(const struct text *defaults, struct complaint *ret_why)

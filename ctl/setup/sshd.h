@@ -20,6 +20,21 @@
  */
 int sshd_include_check(const struct text *config, const char *path, struct complaint *ret_why);
 
+/**
+ * sshd_match_denials() - Where a list of groups that are refused stands in a Match block
+ * @path: Configuration to begin with, included files are followed
+ * @out:  Gets "FILE:LINE" of each, with a comma between
+ *
+ * For the logins that such a block is for, its list replaces that of all others, ours with it; and
+ * sshd -T without a login does not show it. Source: sshd_config(5), servconf.c of OpenSSH 9.2.
+ *
+ * Return: how many there are.
+ */
+size_t sshd_match_denials(const char *path, FILE *out);
+
+/* Whether the output of sshd -T says that PAM is asked. */
+bool sshd_uses_pam(const struct text *effective);
+
 /* Whether /etc/default/ssh makes sshd read another configuration. Return: 0 or -EINVAL. */
 int sshd_options_check(const struct text *defaults, struct complaint *ret_why);
 

@@ -94,6 +94,21 @@ static int effective_read(struct text *ret)
                      r < 0 ? strerror(-r) : why);
 }
 
+/* An admin's own list for some logins: he alone knows whether participants are meant. */
+static void match_note(struct setup *s)
+{
+    cleanup_text struct text places = {0};
+    FILE *out = text_begin(&places);
+    size_t count = sshd_match_denials(SSHD_CONFIG, out);
+
+    text_end(&places, out);
+    if (count > 0)
+        note_say(s,
+                 "DenyGroups in a Match block replaces our list for the logins of that block; "
+                 "add " GROUP_ALL_USERS " to it: %s",
+                 places.bytes);
+}
+
 static void host_sshd_plan(struct setup *s)
 {
     cleanup_file struct file config = {0};
@@ -112,7 +127,6 @@ static void host_sshd_plan(struct setup *s)
     }
     if (sshd_include_check(&config.text, SSHD_DROP_IN, &why) < 0) {
         refuse(s, SSHD_CONFIG ":%zu: %s", why.line, why.what);
-        return;
     }
     if (file_read("/etc/default/ssh", &options) == 0 && options.text.bytes &&
         sshd_options_check(&options.text, &why) < 0) {
@@ -127,6 +141,10 @@ static void host_sshd_plan(struct setup *s)
                r < 0 ? strerror(-r) : last);
         return;
     }
+    if (!sshd_uses_pam(&output))
+        refuse(s, SSHD_CONFIG ": sshd does not ask PAM (sshd -T shows no \"usepam yes\"), whose "
+                              "profile is the second lock of this door: set UsePAM yes");
+    match_note(s);
     edit_plan(s, &drop_in);
     if (record_has(&s->record, ENTRY_MARK, RELOAD_DUE) && edit_is_done(s, &drop_in))
         plan_say(s, "the host's sshd: reload, which an earlier setup did not come to");

@@ -160,10 +160,12 @@ static void another_configuration_of_sshd_is_noticed(void **state)
 
 static void who_was_refused_has_to_stay_refused(void **state)
 {
-    cleanup_text struct text before = text("port 22\ndenygroups guests\ndenyusers bob\n");
+    cleanup_text struct text before =
+        text("port 22\nusepam yes\ndenygroups guests\ndenyusers bob\n");
     cleanup_text struct text both =
         text("port 22\ndenyusers bob\ndenygroups guests\ndenygroups atelier-users\n");
     cleanup_text struct text ours = text("port 22\ndenyusers bob\ndenygroups atelier-users\n");
+    cleanup_text struct text no = text("port 22\nusepam no\n");
     cleanup_free char *missing = sshd_denied_missing(&before, &ours);
 
     (void)state;
@@ -172,6 +174,9 @@ static void who_was_refused_has_to_stay_refused(void **state)
     assert_false(sshd_denies(&both, "atelier"));
     assert_null(sshd_denied_missing(&before, &both));
     assert_string_equal(missing, "denygroups guests");
+    assert_true(sshd_uses_pam(&before));
+    assert_false(sshd_uses_pam(&both));
+    assert_false(sshd_uses_pam(&no));
 }
 
 static const char profile_text[] =

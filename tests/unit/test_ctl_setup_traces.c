@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* test_ctl_setup_traces.c - what setup finds of ours, and of participants, on a host: processes,
- * control groups, services of PAM. */
+ * control groups, services of PAM, lists of
+ * sshd. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "ctl/setup/pam.h"
 #include "ctl/setup/processes.h"
 #include "ctl/setup/program.h"
+#include "ctl/setup/sshd.h"
 
 #include "common/banned.h"
 
@@ -130,6 +132,35 @@ static void services_without_the_common_account_are_named(void **state)
     }
 }
 
+static void lists_in_match_blocks_are_found_in_every_file(void **state)
+{
+    static const char text[] = "DenyGroups everybody\n"
+                               "Include %s/ssh/d/*.conf\n"
+                               "DenyGroups still\n"
+                               "# Match User x\n"
+                               "match User x\n"
+                               "\tPasswordAuthentication no\n"
+                               "\tdenygroups=a\n"
+                               "Include \"%s/ssh/more\"\n";
+    cleanup_text struct text found = {0};
+    cleanup_free char *config = NULL;
+    cleanup_free char *expected = NULL;
+    cleanup_free char *path = NULL;
+    FILE *out = text_begin(&found);
+
+    (void)state;
+    assert_true(asprintf(&config, text, scratch, scratch) > 0);
+    assert_true(asprintf(&expected, "%s/ssh/d/1.conf:2, %s/ssh/config:7, %s/ssh/more:1", scratch,
+                         scratch, scratch) > 0);
+    path = file_make("ssh", "config", config);
+    free(file_make("ssh/d", "1.conf", "Match all\n \"DenyGroups\" b\n"));
+    free(file_make("ssh/d", "2.conf", "DenyGroups c\n"));
+    free(file_make("ssh", "more", "DenyGroups d\n"));
+    assert_int_equal(sshd_match_denials(path, out), 3);
+    text_end(&found, out);
+    assert_string_equal(found.bytes, expected);
+}
+
 static int scratch_make(void **state)
 {
     (void)state;
@@ -148,6 +179,7 @@ int main(void)
         cmocka_unit_test(every_uid_of_a_process_counts),
         cmocka_unit_test(a_group_that_cannot_be_read_is_not_empty),
         cmocka_unit_test(services_without_the_common_account_are_named),
+        cmocka_unit_test(lists_in_match_blocks_are_found_in_every_file),
     };
 
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -97,6 +97,9 @@ FAULTS = (
     ("sed -i '/^Include/d' /etc/ssh/sshd_config", "/etc/ssh/sshd_config:1:"),
     ("sed -i '/pam_unix/a account required pam_permit.so # mine' /etc/pam.d/common-account",
      "Local modifications"),
+    ("sed -i 's/^UsePAM.*/UsePAM no/' /etc/ssh/sshd_config; "
+     "printf 'Match User eve\\nDenyGroups folks\\n' >>/etc/ssh/sshd_config", "set UsePAM yes"),
+    ("true", "DenyGroups in a Match block replaces our list"),
     ("mv /etc/adduser.conf /etc/a; ln -s a /etc/adduser.conf", "/etc/adduser.conf is a symbolic link"),
     ("sed -i 's/^ID=.*/ID=other/' /usr/lib/os-release", "ID=other"),
     ("mv /usr/lib/atelier/shell /usr/lib/atelier/s", "/usr/lib/atelier/shell is missing"),
