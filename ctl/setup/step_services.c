@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,27 @@ static int units_see(const char *const *which, struct unit_state *ret)
                  : 0;
 }
 
+/*
+ * sessiond's /etc is read-only but for the lock of accounts, which is a mount of its own in its
+ * namespace. That mount goes when somebody removes the file or makes it anew (a restored /etc), and
+ * is not there if the file was not when sessiond started.
+ */
+static bool lock_is_lost(void)
+{
+    cleanup_text struct text pid = {0};
+    cleanup_free char *path = NULL;
+    struct statvfs vfs;
+
+    if (program_run(ARGV(SYSTEMCTL, "show", "--property=MainPID", "--value", "sessiond.service"),
+                    TIMEOUT_S, &pid) != 0 ||
+        strspn(pid.bytes, "0\n") == pid.size)
+        return false;
+    if (asprintf(&path, "/proc/%.*s/root/etc/.pwd.lock", (int)strcspn(pid.bytes, "\n"), pid.bytes) <
+        0)
+        say_no_memory();
+    return statvfs(path, &vfs) < 0 || vfs.f_flag & ST_RDONLY;
+}
+
 static void services_plan(struct setup *s)
 {
     const char *which;
@@ -83,6 +105,11 @@ static void services_plan(struct setup *s)
     which = unit_not_active();
     if (which)
         plan_say(s, "systemctl start atelier.target (%s is not active)", which);
+    if (lock_is_lost()) {
+        plan_say(s, "systemctl restart sessiond: /etc/.pwd.lock was made anew since it started, "
+                    "and without it no user or group can be added");
+        s->is_sessiond_restart = true;
+    }
 }
 
 static int units_enable(struct setup *s)

@@ -48,7 +48,9 @@ static void answer(struct request *rq, int r, const struct group *group)
         return;
     case -ETIMEDOUT:
     case -EBUSY:
-        refuse(rq, 503, STATUS_BUSY, NULL, "The password lock of the host is held by others.");
+        refuse(rq, 503, STATUS_BUSY, NULL,
+               "The password lock of the host (/etc/.pwd.lock) is held by others, or sessiond "
+               "cannot open it: its journal says which.");
         return;
     case -ENOTCONN:
         refuse(rq, 503, STATUS_INTERNAL, NULL, "sessiond is gone.");

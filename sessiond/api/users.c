@@ -198,7 +198,9 @@ static void create_locked(void *arg, int got, int64_t deadline_ms)
     else if (got == -ENOTCONN)
         refuse(rq, 503, STATUS_INTERNAL, NULL, "sessiond is gone.");
     else if (r == -ETIMEDOUT || got < 0)
-        refuse(rq, 503, STATUS_BUSY, NULL, "The password lock of the host is held by others.");
+        refuse(rq, 503, STATUS_BUSY, NULL,
+               "The password lock of the host (/etc/.pwd.lock) is held by others, or sessiond "
+               "cannot open it: its journal says which.");
     else
         request_fail(rq, "The user could not be created", registry_error(rq->app->reg));
     free(c);

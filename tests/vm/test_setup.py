@@ -196,13 +196,22 @@ def test_it_is_set_up_once(host, before):
 def test_what_is_missing_is_mended(host):
     host.sh("sed -i 's/ atelier//' /etc/nsswitch.conf; echo '# theirs' >>/etc/nsswitch.conf; "
             "rm /etc/ssh/sshd_config.d/50-atelier.conf; systemctl stop sessiond-api.service; "
-            "systemctl disable atelier-sshd.service")
+            "systemctl disable atelier-sshd.service; rm -f /etc/.pwd.lock")
+    assert "its journal says which" in host.sh("systemctl start sessiond-api.service; sleep 3; "
+                                               "atelier invite ben@example.org",
+                                               check=False).stderr
+    host.sh("systemctl stop sessiond-api.service")
     said = atelier_setup(host, "--yes", "--resolver", "192.0.2.53", "--resolver", "2001:db8::53")
     assert "/etc/nsswitch.conf" in said and "50-atelier.conf" in said
     # sessiond runs with it.
     rules = host.said("iptables-save; ip6tables-save")
     assert "192.0.2.53/32" in rules and "2001:db8::53/128" in rules
     assert "127.0.0.53" not in rules
+    # It has the lock of accounts again, and would have it if the file had not been there.
+    assert "systemctl restart sessiond" in said
+    host.said("atelier invite ben@example.org")
+    host.sh("rm /etc/.pwd.lock; systemd-tmpfiles --create /usr/lib/tmpfiles.d/atelier.conf; "
+            "test -f /etc/.pwd.lock; systemctl restart sessiond")
     assert "Nothing to do" in atelier_setup(host, "--yes")
     assert "alice" in host.said("getent passwd alice")
 
