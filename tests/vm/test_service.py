@@ -69,6 +69,14 @@ def test_a_restart_ends_no_session(guest, unit):
     assert guest.ssh("ben", guest.code_of("ben"), "id -un").stdout == "ben\n"
 
 
+def test_the_holder_is_not_restarted_by_hand(guest):
+    with guest.login("alice") as alice:
+        for verb in ("stop", "restart"):
+            refused = guest.sh(f"systemctl {verb} atelier-holder", check=False)
+            assert refused.returncode != 0 and "refused" in refused.stderr, refused
+        assert alice.answers()
+
+
 @pytest.mark.long
 def test_a_daemon_that_is_killed_comes_back(guest):
     with guest.login("alice") as alice:
