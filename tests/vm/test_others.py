@@ -116,7 +116,7 @@ def test_a_user_unit_does_not_start_by_lingering(guest):
     host_user_unit(guest, UNIT, "/home/hosty", "hosty")
     # logind starts a manager for whom it has none: the one of an earlier login has to be over.
     guest.sh("loginctl terminate-user hosty", check=False)
-    eventually(lambda: guest.sh("loginctl show-user hosty", check=False).returncode, 60, 1)
+    eventually(lambda: guest.sh("loginctl show-user hosty", check=False).returncode, 180, 1)
     guest.sh("rm -f ~hosty/unit-ran")
     guest.sh("loginctl enable-linger alice", check=False)
     guest.sh("loginctl enable-linger hosty")
