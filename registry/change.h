@@ -3,6 +3,8 @@
 #ifndef ATELIER_CHANGE_H
 #define ATELIER_CHANGE_H
 
+#include <stdint.h>
+
 #include "registry/registry.h"
 
 /* Commit the open group of run rows, then begin. Return: 0 or a negative errno, nothing begun. */
@@ -13,6 +15,12 @@ void change_abort(struct registry *reg);
 
 /* End a change that NSS cannot see. Return: 0, or a negative errno and the change is undone. */
 int change_commit(struct registry *reg);
+
+/**
+ * change_touch() - Say that the open change concerns what NSS answers for an id
+ * @id: Of a user (its row or its memberships) or of a group
+ */
+void change_touch(struct registry *reg, uint32_t id);
 
 /**
  * change_publish() - End a change that NSS can see

@@ -50,6 +50,7 @@ int group_insert(struct registry *reg, uint32_t gid, const char *name)
 
     if (r < 0)
         return r;
+    change_touch(reg, gid);
     st = stmt_get(reg, STMT_GROUP_INSERT);
     stmt_int(&st, 1, gid);
     stmt_text(&st, 2, name);
@@ -181,6 +182,7 @@ int group_member_add(struct registry *reg, uint32_t gid, uint32_t uid)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_MEMBER_INSERT);
 
+    change_touch(reg, uid);
     stmt_int(&st, 1, uid);
     stmt_int(&st, 2, gid);
     return stmt_run(&st, "insert the membership");

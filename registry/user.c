@@ -293,6 +293,7 @@ static int user_insert(struct registry *reg, const struct request *rq, const str
 
     if (r < 0)
         return r;
+    change_touch(reg, user->uid);
     st = stmt_get(reg, STMT_USER_INSERT);
     stmt_int(&st, 1, user->uid);
     stmt_text(&st, 2, user->name);
