@@ -15,10 +15,51 @@
 #include "ctl/say.h"
 #include "ctl/setup/diff.h"
 #include "ctl/setup/step.h"
+#include "ctl/setup/whole.h"
 
 #include "common/banned.h"
 
 #define DIFF_INDENT "      "
+
+/* --- files that are all ours --------------------------------------------------------------- */
+
+static int shipped_make(struct setup *s, const struct edit *edit, const struct text *now,
+                        struct text *ret_new, struct complaint *ret_why)
+{
+    cleanup_text struct text shipped = {0};
+    cleanup_entry struct entry e = {0};
+
+    if (shipped_read(edit->shipped, &shipped) < 0) {
+        (void)snprintf(ret_why->what, sizeof(ret_why->what), "what goes there is missing");
+        return -EINVAL;
+    }
+    if (now->bytes && whole_is_there(now, &shipped)) {
+        *ret_new = text_of(now->bytes, now->size);
+        return 0;
+    }
+    if (now->bytes &&
+        !(record_get(&s->record, ENTRY_FILE, edit->path, &e) == 0 && text_is_same(now, &e.after))) {
+        (void)snprintf(ret_why->what, sizeof(ret_why->what),
+                       "is there, and does not say what ours says (%s); move it away",
+                       edit->shipped);
+        return -EINVAL;
+    }
+    *ret_new = text_take(&shipped);
+    return 0;
+}
+
+static void edit_take_out(const struct edit *edit, const struct text *now,
+                          const struct entry *entry, struct text *ret_text, const char **ret_left)
+{
+    if (!edit->shipped) {
+        edit->take_out(now, entry, ret_text, ret_left);
+        return;
+    }
+    *ret_left = NULL;
+    whole_unedit(now, &entry->after, ret_text);
+}
+
+/* --- any file ------------------------------------------------------------------------------ */
 
 /* Read the file and make it as it should be. Return: as edit->make(), or an errno of reading. */
 static int edit_make(struct setup *s, const struct edit *edit, struct file *ret_now,
@@ -30,7 +71,8 @@ static int edit_make(struct setup *s, const struct edit *edit, struct file *ret_
     *ret_why = (struct complaint){0};
     if (r < 0)
         return r;
-    r = edit->make(s, &now.text, ret_new, ret_why);
+    r = edit->shipped ? shipped_make(s, edit, &now.text, ret_new, ret_why)
+                      : edit->make(s, &now.text, ret_new, ret_why);
     if (r < 0)
         return r;
     *ret_now = now;
@@ -105,7 +147,7 @@ static int base_find(struct setup *s, const struct edit *edit, const struct file
         *ret_base = e.before;
         e.before = (struct file){0};
     } else if (now->text.bytes) {
-        edit->take_out(&now->text, &e, &ret_base->text, &left);
+        edit_take_out(edit, &now->text, &e, &ret_base->text, &left);
     }
     return 0;
 }
@@ -192,7 +234,7 @@ static bool edit_reverse(struct setup *s, const struct edit *edit, const struct 
         ret->mtime = e->before.mtime;
         return true;
     }
-    edit->take_out(&now->text, e, &ret->text, &left);
+    edit_take_out(edit, &now->text, e, &ret->text, &left);
     if (left)
         note_say(s, "%s: %s was changed since, and stays as it is", edit->path, left);
     if (text_is_same(&now->text, &ret->text)) {

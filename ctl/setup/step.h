@@ -71,6 +71,9 @@ struct edit {
     const char *why; /* line of the plan */
     mode_t mode;     /* of a new file */
 
+    /* A file that is all ours: where it is shipped. The two functions are not asked then. */
+    const char *shipped;
+
     /**
      * Make the text as it should be
      * @ret_new: Owned by the caller

@@ -17,7 +17,6 @@
 #include "ctl/setup/program.h"
 #include "ctl/setup/sshd.h"
 #include "ctl/setup/step.h"
-#include "ctl/setup/whole.h"
 
 #include "common/banned.h"
 
@@ -27,44 +26,12 @@
 #define RELOAD_DUE  "reload of the host's sshd"
 #define TIMEOUT_S   60
 
-static int drop_in_make(struct setup *s, const struct text *now, struct text *ret_new,
-                        struct complaint *ret_why)
-{
-    cleanup_text struct text shipped = {0};
-    cleanup_entry struct entry e = {0};
-
-    if (shipped_read(SHIPPED, &shipped) < 0) {
-        (void)snprintf(ret_why->what, sizeof(ret_why->what), "what goes there is missing");
-        return -EINVAL;
-    }
-    if (now->bytes && whole_is_there(now, &shipped)) {
-        *ret_new = text_of(now->bytes, now->size);
-        return 0;
-    }
-    if (now->bytes && !(record_get(&s->record, ENTRY_FILE, SSHD_DROP_IN, &e) == 0 &&
-                        text_is_same(now, &e.after))) {
-        (void)snprintf(ret_why->what, sizeof(ret_why->what),
-                       "is there, and does not say what ours says (" SHIPPED "); move it away");
-        return -EINVAL;
-    }
-    *ret_new = text_take(&shipped);
-    return 0;
-}
-
-static void drop_in_take_out(const struct text *now, const struct entry *entry,
-                             struct text *ret_text, const char **ret_left)
-{
-    *ret_left = NULL;
-    whole_unedit(now, &entry->after, ret_text);
-}
-
 static const struct edit drop_in = {
     .step = "host-sshd",
     .path = SSHD_DROP_IN,
     .why = "the host's own sshd refuses participants; it is reloaded, connections stay",
     .mode = 0644,
-    .make = drop_in_make,
-    .take_out = drop_in_take_out,
+    .shipped = SHIPPED,
 };
 
 /* sshd wants this directory to exist even for a test; it is made when its service starts. */
