@@ -3,11 +3,14 @@
 #include "common/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "common/cleanup.h"
 
 #include "common/banned.h"
 
@@ -47,6 +50,21 @@ int fd_read_full(int fd, void *buf, size_t size, size_t *ret_n)
         got += (size_t)n;
     }
     *ret_n = got;
+    return 0;
+}
+
+int file_read_text(int dir, const char *file, char *buf, size_t size)
+{
+    cleanup_close int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+    size_t n;
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fd_read_full(fd, buf, size - 1, &n);
+    if (r < 0)
+        return r;
+    buf[n] = '\0';
     return 0;
 }
 

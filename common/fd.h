@@ -24,6 +24,16 @@ int fd_write_full(int fd, const void *buf, size_t size);
 int fd_read_full(int fd, void *buf, size_t size, size_t *ret_n);
 
 /**
+ * file_read_text() - The text of a small file below a directory, of /proc or a control group
+ * @dir:  Directory
+ * @file: Below it, borrowed
+ * @buf:  Room for @size bytes, the last of which is for a NUL; a longer text is cut
+ *
+ * Return: 0 or a negative errno.
+ */
+int file_read_text(int dir, const char *file, char *buf, size_t size);
+
+/**
  * msg_send() - Send one packet, with descriptors
  * @sock: SOCK_SEQPACKET socket
  * @fds:  Descriptors to pass, borrowed; may be NULL if @nfds is 0

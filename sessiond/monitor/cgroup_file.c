@@ -44,21 +44,6 @@ int cgroup_write_u64(int dir, const char *file, uint64_t v)
     return cgroup_write(dir, file, text);
 }
 
-int cgroup_read(int dir, const char *file, char *buf, size_t size)
-{
-    cleanup_close int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-    size_t n;
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    r = fd_read_full(fd, buf, size - 1, &n);
-    if (r < 0)
-        return r;
-    buf[n] = '\0';
-    return 0;
-}
-
 static int number_parse(const char *text, uint64_t *ret_v)
 {
     char *end;
@@ -81,7 +66,7 @@ static int number_parse(const char *text, uint64_t *ret_v)
 int cgroup_read_u64(int dir, const char *file, uint64_t *ret_v)
 {
     char text[TEXT_ROOM];
-    int r = cgroup_read(dir, file, text, sizeof(text));
+    int r = file_read_text(dir, file, text, sizeof(text));
 
     return r < 0 ? r : number_parse(text, ret_v);
 }
@@ -90,7 +75,7 @@ int cgroup_read_key(int dir, const char *file, const char *key, uint64_t *ret_v)
 {
     size_t len = strlen(key);
     char text[TEXT_ROOM];
-    int r = cgroup_read(dir, file, text, sizeof(text));
+    int r = file_read_text(dir, file, text, sizeof(text));
 
     if (r < 0)
         return r;
@@ -110,7 +95,7 @@ bool cgroup_procs_has(int dir, pid_t pid)
     const char *at;
     int len;
 
-    if (cgroup_read(dir, "cgroup.procs", text, sizeof(text)) < 0)
+    if (file_read_text(dir, "cgroup.procs", text, sizeof(text)) < 0)
         return false;
     len = snprintf(line, sizeof(line), "%d\n", pid);
     for (at = text; (at = strstr(at, line)); at += len) {

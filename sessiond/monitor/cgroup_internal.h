@@ -112,7 +112,6 @@ int cgroup_node_remove(const struct cgroup_node *parent, const char *name);
 /* Files. "max" reads as UINT64_MAX. */
 int cgroup_write(int dir, const char *file, const char *text);
 int cgroup_write_u64(int dir, const char *file, uint64_t v);
-int cgroup_read(int dir, const char *file, char *buf, size_t size);
 int cgroup_read_u64(int dir, const char *file, uint64_t *ret_v);
 /* Number behind "KEY " at the start of a line. Return: 0, -ENOENT, or a negative errno. */
 int cgroup_read_key(int dir, const char *file, const char *key, uint64_t *ret_v);

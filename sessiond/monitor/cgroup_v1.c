@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "sessiond/monitor/cgroup_internal.h"
 
 #include "common/banned.h"
@@ -148,7 +149,7 @@ static int memory_read(int dir, struct wire_receipt *r)
 static int cpu_read(int dir, struct wire_receipt *r)
 {
     char text[32];
-    int e = cgroup_read(dir, "cpu.cfs_quota_us", text, sizeof(text));
+    int e = file_read_text(dir, "cpu.cfs_quota_us", text, sizeof(text));
 
     if (e < 0 || text[0] == '-')
         return e;

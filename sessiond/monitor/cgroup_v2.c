@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fd.h"
 #include "sessiond/monitor/cgroup_internal.h"
 
 #include "common/banned.h"
@@ -48,7 +49,7 @@ static int check(const struct cgroup_node *root, const char **ret_what)
     if (fs.f_type != CGROUP2_SUPER_MAGIC)
         return -ENODEV;
     *ret_what = "--cgroup: cgroup.controllers";
-    r = cgroup_read(dir, "cgroup.controllers", text, sizeof(text));
+    r = file_read_text(dir, "cgroup.controllers", text, sizeof(text));
     if (r < 0)
         return r;
     *ret_what = !has_word(text, "memory") ? "--cgroup: the directory lacks the controller memory"
@@ -123,7 +124,7 @@ static int entrance(int dir)
 static int cpu_max_read(int dir, struct wire_receipt *r)
 {
     char text[64], *end;
-    int e = cgroup_read(dir, "cpu.max", text, sizeof(text));
+    int e = file_read_text(dir, "cpu.max", text, sizeof(text));
 
     if (e < 0 || strncmp(text, "max", 3) == 0)
         return e;

@@ -50,21 +50,6 @@ static int proc_open(pid_t pid)
     return fd < 0 ? -errno : fd;
 }
 
-static int file_read(int proc_fd, const char *name, char *buf, size_t size)
-{
-    cleanup_close int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-    size_t n;
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    r = fd_read_full(fd, buf, size - 1, &n);
-    if (r < 0)
-        return r;
-    buf[n] = '\0';
-    return 0;
-}
-
 /* Value of "KEY:\t..." in /proc/PID/status, or NULL. */
 static const char *status_value(const char *status, const char *key)
 {
@@ -235,7 +220,7 @@ int receipt_filters(pid_t pid, uint32_t *ret_filters)
 
     if (fd < 0)
         return fd;
-    e = file_read(fd, "status", buf, sizeof(buf));
+    e = file_read_text(fd, "status", buf, sizeof(buf));
     if (e == 0)
         e = seccomp_parse(buf, &r);
     if (e == 0)
@@ -275,7 +260,7 @@ static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
     proc_fd = proc_open(pid);
     if (proc_fd < 0)
         return proc_fd;
-    e = file_read(proc_fd, "status", buf, sizeof(buf));
+    e = file_read_text(proc_fd, "status", buf, sizeof(buf));
     if (e == 0)
         e = status_parse(buf, &r);
     if (e == 0)
@@ -285,16 +270,16 @@ static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
         r.ns_inode[WIRE_NS_PID] = st.st_ino;
     }
     if (e == 0)
-        e = file_read(proc_fd, "limits", buf, sizeof(buf));
+        e = file_read_text(proc_fd, "limits", buf, sizeof(buf));
     if (e == 0)
         e = limits_parse(buf, &r);
     if (e == 0)
-        e = file_read(proc_fd, "cgroup", buf, sizeof(buf));
+        e = file_read_text(proc_fd, "cgroup", buf, sizeof(buf));
     if (e == 0)
         e = cgroup_leaf_read(leaf, buf, pid, &r);
     if (e < 0)
         return e;
-    e = file_read(proc_fd, "mountinfo", buf, sizeof(buf));
+    e = file_read_text(proc_fd, "mountinfo", buf, sizeof(buf));
     if (e < 0)
         return e;
     r.mount_count = lines_count(buf);
