@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: ISC
 noinst_LTLIBRARIES += libregistry.la
 libregistry_la_SOURCES = \
+	%D%/backup.c \
 	%D%/caller.c \
 	%D%/change.c %D%/change.h \
 	%D%/email.c %D%/email.h \
 	%D%/external_id.c %D%/external_id.h \
 	%D%/group.c %D%/group.h \
+	%D%/group_change.c \
 	%D%/id.c %D%/id.h \
 	%D%/index_rows.c %D%/index_rows.h \
 	%D%/index_write.c %D%/index_write.h \
@@ -21,6 +23,7 @@ libregistry_la_SOURCES = \
 	%D%/statement.c %D%/statement.h \
 	%D%/statements.def \
 	%D%/user.c \
+	%D%/user_change.c \
 	%D%/user_state.c %D%/user_state.h
 libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(CDB_CFLAGS)
 libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS) $(CDB_LIBS)

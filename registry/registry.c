@@ -274,10 +274,13 @@ static int registry_start(struct registry *reg, const char *state_dir)
     return r < 0 ? r : index_agree(reg);
 }
 
-int registry_open(const char *state_dir, struct registry **ret_reg)
+int registry_open(const char *state_dir, const struct registry_options *options,
+                  struct registry **ret_reg)
 {
     struct registry *reg = calloc(1, sizeof(*reg));
     int r;
+
+    (void)options;
 
     if (!reg) {
         (void)snprintf(open_error, sizeof(open_error), "open the registry: out of memory");

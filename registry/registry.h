@@ -31,6 +31,11 @@
 #define EXTERNAL_ID_SIZE 129u
 #define RUN_ID_SIZE      33u /* 32 lower-case hex digits and a NUL */
 #define STATUS_SIZE      24u
+#define COMMENT_SIZE     128u /* printable UTF-8 without ':', and a NUL */
+#define SHELL_SIZE       128u /* absolute path of printable ASCII without ':', and a NUL */
+
+/* Groups of a user besides GROUP_ALL_USERS. */
+#define USER_GROUPS_MAX 30u
 
 struct registry;
 
@@ -55,6 +60,8 @@ struct user {
     enum user_state state;  /* as of now: EXPIRED when expires_s has passed, LOCKED before that */
     int64_t created_s;      /* Unix seconds */
     int64_t expires_s;      /* Unix seconds; 0: never */
+    char comment[COMMENT_SIZE]; /* for people to read; NSS does not show it */
+    char shell[SHELL_SIZE];     /* of a session; "": the default. NSS does not show it */
 };
 
 struct group {
@@ -62,24 +69,48 @@ struct group {
     char name[NAME_SIZE];
 };
 
+/*
+ * Asked for each candidate while the host's password lock is held: is this taken by anybody but
+ * us? @name or @id is checked, whichever is set (@id 0: not asked). 1 taken, 0 free, negative
+ * errno: could not find out (the creation fails).
+ *
+ * Asked once more right before COMMIT with neither (NULL, 0): is the caller still entitled to
+ * allocate, or may the lock be lost meanwhile? 0: yes. Everything else undoes the creation, which
+ * returns that negative errno, or -EBUSY for a positive number.
+ */
+typedef int (*registry_taken_fn)(void *arg, const char *name, uint32_t id);
+
 /* --- open ---------------------------------------------------------------------------------- */
 
+/* What may be given out. */
+struct registry_options {
+    uint32_t id_min, id_max; /* uids and gids, within ID_ALLOC_MIN..ID_ALLOC_MAX */
+    registry_taken_fn taken; /* asked for the gid of GROUP_ALL_USERS; NULL: nobody is asked */
+    void *arg;               /* for @taken */
+};
+
 /**
- * registry_open() - Open the database, make or migrate it, and make the index agree
- * @state_dir: Directory with registry/ (0700) and nss/ (0755) in it, both owned by the caller's
- *             effective user; borrowed during the call
+ * registry_open() - Open the database, make or migrate it, and make ledger and index agree
+ * @state_dir: Directory with registry/ (0700), ledger/ (0700) and nss/ (0755) in it, all owned by
+ *             the caller's effective user; borrowed during the call
+ * @options:   Borrowed during the call; NULL: all of ID_ALLOC_MIN..ID_ALLOC_MAX, nobody is asked
  * @ret_reg:   Owned by the caller, registry_close()
  *
- * Makes the group GROUP_ALL_USERS with the first gid if the database is new. Removes temporary
- * index files of a crash. Writes the index if its generation, version or size is not right. Forgets
- * links that expired LINK_KEPT_S before the newest one was made, or before now if that is earlier.
+ * Makes the group GROUP_ALL_USERS with the first free gid if the database is new. Ids and names
+ * that the ledger has and the database has not are used up from now on. Removes temporary files of
+ * a crash. Writes the index if it is not that of this database. Forgets links that expired
+ * LINK_KEPT_S before the newest one was made, or before now if that is earlier.
+ *
+ * Users and groups outside of the range of @options stay: it is of ids that are given out.
  *
  * Return: 0, -EPROTO if the schema is newer than this program, -EBUSY if another process has the
- * registry open (an exclusive lock on registry/lock), -EPERM if a directory or the database
- * belongs to somebody else or is open to others, -EBADMSG if the database is damaged, or a
- * negative errno.
+ * registry open (an exclusive lock on registry/lock), -EPERM if a directory or a file in it
+ * belongs to somebody else or is open to others, -EBADMSG if the database or the ledger is damaged,
+ * -ENOSPC if a new database finds no free gid, -ERANGE for a range that is none, or a negative
+ * errno.
  */
-int registry_open(const char *state_dir, struct registry **ret_reg);
+int registry_open(const char *state_dir, const struct registry_options *options,
+                  struct registry **ret_reg);
 
 void registry_close(struct registry *reg);
 
@@ -96,25 +127,22 @@ const char *registry_error(const struct registry *reg);
 
 /* --- users --------------------------------------------------------------------------------- */
 
+#define EXPIRY_KEEP (-1)
+
 /* What a new user is made of. */
 struct user_spec {
     const char *email;       /* or NULL */
     const char *external_id; /* or NULL; at least one of email, external_id and name is there */
     uint32_t owner_uid;      /* caller whose key external_id is; 0: the administrator */
     const char *name;        /* or NULL: made from the e-mail's local part, 8 characters or fewer */
-    const char *group;       /* course group besides GROUP_ALL_USERS, must exist; or NULL */
+    const char *const *groups; /* besides GROUP_ALL_USERS (naming it changes nothing); must exist */
+    size_t group_count;
+    const char *comment; /* or NULL */
+    const char *shell;   /* or NULL: the default, as "" */
+    /* Unix seconds; 0: never. EXPIRY_KEEP: never for a new user, as it is for one who exists. */
+    int64_t expires_s;
+    uint32_t uid; /* 0: the next one of the counter */
 };
-
-/*
- * Asked for each candidate while the host's password lock is held: is this taken by anybody but
- * us? @name or @id is checked, whichever is set (@id 0: not asked). 1 taken, 0 free, negative
- * errno: could not find out (the creation fails).
- *
- * Asked once more right before COMMIT with neither (NULL, 0): is the caller still entitled to
- * allocate, or may the lock be lost meanwhile? 0: yes. Everything else undoes the creation, which
- * returns that negative errno, or -EBUSY for a positive number.
- */
-typedef int (*registry_taken_fn)(void *arg, const char *name, uint32_t id);
 
 enum user_verdict {
     USER_CREATED,
@@ -128,6 +156,11 @@ enum user_verdict {
     USER_CONFLICT, /* external_id and e-mail are not of one user, see user_create() */
     USER_NO_GROUP, /* field "group": there is none of that name */
     USER_IDS_EXHAUSTED,
+    USER_UID_INVALID, /* field "uid": outside of the range of registry_options */
+    USER_UID_TAKEN,   /* by a user, a group, a tombstone, or anybody on the host */
+    USER_COMMENT_INVALID,
+    USER_SHELL_INVALID,
+    USER_TOO_MANY_GROUPS, /* more than USER_GROUPS_MAX */
 };
 
 /**
@@ -140,7 +173,7 @@ enum user_verdict {
  * @ret_verdict: Set when 0 is returned
  *
  * Idempotent on (owner_uid, external_id), then on e-mail (compared in lower case):
- * - external_id is bound: that user, whatever name, group and e-mail of nobody else come with it;
+ * - external_id is bound: that user, whatever name, groups and e-mail of nobody else come with it;
  *   USER_CONFLICT if the e-mail is another user's. A stored e-mail never changes here.
  * - only the e-mail is known: that user, if this caller has no other external_id for them, and
  *   then the external_id is bound to them, durably, before USER_EXISTED is returned (NSS does not
@@ -176,6 +209,29 @@ int user_by_email(struct registry *reg, const char *email, struct user *ret_user
 int user_exists_already(struct registry *reg, const struct user_spec *spec, struct user *ret_user,
                         enum user_verdict *ret_verdict);
 
+/* Of one call of user_create_batch(). */
+#define USER_BATCH_MAX 5000u
+
+/**
+ * user_create_batch() - user_create() for many people, all or nothing, published once
+ * @specs:        @n of them, borrowed; two may mean one person, who is then created once
+ * @n:            At most USER_BATCH_MAX
+ * @is_rehearsal: Do it, and undo it: names and ids are what they would be now
+ * @taken:        As for user_create()
+ * @ret_users:    @n entries; the first *@ret_bad of them are set
+ * @ret_verdicts: @n entries; the first *@ret_bad + 1 of them are set
+ * @ret_bad:      @n if all is well. Else the first row whose verdict is neither USER_CREATED nor
+ *                USER_EXISTED: then nothing is stored
+ *
+ * Who exists gets the groups that they lack, and the expiry unless it is EXPIRY_KEEP; name, uid,
+ * comment and shell of the row are then not looked at.
+ *
+ * Return: 0, -E2BIG, or a negative errno as user_create().
+ */
+int user_create_batch(struct registry *reg, const struct user_spec *specs, size_t n,
+                      bool is_rehearsal, registry_taken_fn taken, void *arg, struct user *ret_users,
+                      enum user_verdict *ret_verdicts, size_t *ret_bad);
+
 /**
  * user_external_id() - The key of a caller for a user
  *
@@ -199,6 +255,67 @@ int user_join_group(struct registry *reg, uint32_t uid, const char *group);
 /* Called for each row in ascending uid; a non-zero return stops the listing and is returned. */
 typedef int (*user_fn)(void *arg, const struct user *user);
 int user_list(struct registry *reg, user_fn fn, void *arg);
+
+/**
+ * user_list_from() - A part of user_list()
+ * @after_uid: Users above it; 0: from the first
+ * @max:       No more than this many
+ *
+ * Return: 0, what @fn returned, or a negative errno.
+ */
+int user_list_from(struct registry *reg, uint32_t after_uid, size_t max, user_fn fn, void *arg);
+
+/* What is done with a list of groups (or of members). */
+enum user_groups_how { USER_GROUPS_KEEP, USER_GROUPS_SET, USER_GROUPS_ADD, USER_GROUPS_REMOVE };
+
+/* What user_change() is to change; NULL and false: as it is. */
+struct user_change {
+    const char *email; /* "": they have none any more */
+    const char *comment;
+    const char *shell;
+    bool has_expiry;
+    int64_t expires_s; /* Unix seconds; 0: never */
+    bool has_locked, is_locked;
+    enum user_groups_how groups_how;
+    const char *const *groups; /* GROUP_ALL_USERS is nothing to SET and ADD: it is never left */
+    size_t group_count;
+};
+
+enum user_change_verdict {
+    USER_CHANGED, /* also if all of it was so */
+    USER_CHANGE_EMAIL_INVALID,
+    USER_CHANGE_EMAIL_TAKEN,
+    USER_CHANGE_COMMENT_INVALID,
+    USER_CHANGE_SHELL_INVALID,
+    USER_CHANGE_NO_GROUP,
+    USER_CHANGE_GROUP_IS_ALL, /* GROUP_ALL_USERS is to be left */
+    USER_CHANGE_TOO_MANY_GROUPS,
+};
+
+/**
+ * user_change() - Change what is given, in one transaction
+ * @change:      Borrowed
+ * @ret_what:    On USER_CHANGE_NO_GROUP and _GROUP_IS_ALL: which group, borrowed from @change
+ * @ret_verdict: Set when 0 is returned; but for USER_CHANGED nothing is stored
+ *
+ * The index is written only if a group changes. What runs is not touched: the caller ends it.
+ *
+ * Return: 0, -ENOENT, -EINVAL (negative expiry), or a negative errno with the old state kept; if
+ * only the rename of the index failed, the change is stored and unpublished.
+ */
+int user_change(struct registry *reg, uint32_t uid, const struct user_change *change,
+                const char **ret_what, enum user_change_verdict *ret_verdict);
+
+/**
+ * user_delete() - Take a user out of everything but the tombstones
+ * @ret_links_revoked: How many open links they had
+ *
+ * Name and id are never given out again. E-mail and external ids are free: the same person can come
+ * again as a new user. What runs is not touched: the caller ends it before.
+ *
+ * Return: 0, -ENOENT, or a negative errno with the old state kept (but see user_change()).
+ */
+int user_delete(struct registry *reg, uint32_t uid, uint32_t *ret_links_revoked);
 
 /**
  * user_activate() - Note a first login or first run: reserved becomes active
@@ -242,6 +359,39 @@ int user_next_expiry(struct registry *reg, int64_t after_s, int64_t *ret_expires
 /* Return: 0, -EEXIST, -EINVAL (syntax), -EPERM (reserved), -ENOSPC (ids), or a negative errno. */
 int group_create(struct registry *reg, const char *name, registry_taken_fn taken, void *arg,
                  struct group *ret_group);
+
+/**
+ * group_rename() - Give a group another name
+ *
+ * The old name stays used: nobody gets it again, this group neither.
+ *
+ * Return: 0, also if it is called so; -ENOENT, -EEXIST, -EINVAL (syntax), -EPERM (reserved name,
+ * or the group is GROUP_ALL_USERS), or a negative errno with the old state kept.
+ */
+int group_rename(struct registry *reg, uint32_t gid, const char *name, registry_taken_fn taken,
+                 void *arg);
+
+/**
+ * group_delete() - Take a group away; name and gid are never given out again
+ *
+ * Return: 0, -ENOENT, -EPERM (GROUP_ALL_USERS), -EBUSY while a caller acts for it, or a negative
+ * errno with the old state kept.
+ */
+int group_delete(struct registry *reg, uint32_t gid);
+
+/**
+ * group_members_change() - Who is in a group, in one transaction
+ * @how:  USER_GROUPS_SET, _ADD or _REMOVE (who is not in it, is not in it)
+ * @uids: @n of them, borrowed
+ *
+ * Return: 0; -ENOENT (no such group, or user); -EPERM (GROUP_ALL_USERS: everybody is in it); -E2BIG
+ * if somebody would be in more than USER_GROUPS_MAX; or a negative errno with the old state kept.
+ */
+int group_members_change(struct registry *reg, uint32_t gid, enum user_groups_how how,
+                         const uint32_t *uids, size_t n);
+
+/* Called for each member in ascending uid; a non-zero return stops and is returned. -ENOENT. */
+int group_member_list(struct registry *reg, uint32_t gid, user_fn fn, void *arg);
 
 /* Return: 0, -ENOENT, or a negative errno. */
 int group_by_name(struct registry *reg, const char *name, struct group *ret_group);
@@ -453,5 +603,56 @@ struct registry_counts {
 };
 
 int registry_count(struct registry *reg, struct registry_counts *ret_counts);
+
+/* Write the index anew from the rows of the database, whatever is there. Return: 0 or -errno. */
+int registry_rebuild_index(struct registry *reg);
+
+/* --- backup -------------------------------------------------------------------------------- */
+
+/* Names in registry/. */
+#define REGISTRY_BACKUP_NAME  "backup.db"
+#define REGISTRY_RESTORE_NAME "restore.db"
+
+struct registry_backup {
+    uint64_t bytes; /* size of the file */
+    uint64_t generation;
+    uint32_t users, groups;
+};
+
+/**
+ * registry_backup() - A consistent copy of the database as REGISTRY_BACKUP_NAME
+ *
+ * 0600 and durable; one that is there is replaced, at the end.
+ *
+ * Return: 0 or a negative errno.
+ */
+int registry_backup(struct registry *reg, struct registry_backup *ret_backup);
+
+struct registry_restored {
+    uint32_t users, groups;
+    uint32_t users_gone;    /* who are in the registry now, and would not be any more */
+    uint32_t links_revoked; /* that were open in the file */
+    char kept[64];          /* file in registry/ with the state before; "" at a rehearsal */
+};
+
+/**
+ * registry_restore() - Take REGISTRY_RESTORE_NAME in the place of all rows
+ * @is_rehearsal: Find out what would be, and change nothing
+ * @gone:         Called for each of users_gone in ascending uid, before anything is changed; a
+ *                non-zero return ends it all and is returned. It must not use the registry. NULL:
+ * not called
+ * @arg:          For @gone
+ * @ret_restored: What is now, or would be
+ *
+ * Ids and names that were given out after the copy was made stay used, and every link that is open
+ * in it is revoked: it may have been used since. The file is removed when it was taken. See
+ * restore.c for the order of the steps.
+ *
+ * Return: 0; -ENOENT (no file); -EPERM (not a file of ours alone); -EBADMSG (no registry, or
+ * damaged); -EPROTO (of a newer program); or a negative errno. The old state is kept, unless only
+ * the rename of the index failed: then the new state is stored and unpublished.
+ */
+int registry_restore(struct registry *reg, bool is_rehearsal, user_fn gone, void *arg,
+                     struct registry_restored *ret_restored);
 
 #endif

@@ -105,24 +105,29 @@ static int user_page(struct registry *reg, int64_t after, struct user page[LIST_
     return 0;
 }
 
-int user_list(struct registry *reg, user_fn fn, void *arg)
+int user_list_from(struct registry *reg, uint32_t after_uid, size_t max, user_fn fn, void *arg)
 {
     struct user page[LIST_PAGE];
-    int64_t after = 0;
+    size_t left = max;
     int n, r;
 
     do {
-        r = user_page(reg, after, page, &n);
+        r = user_page(reg, after_uid, page, &n);
         if (r < 0)
             return r;
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n && left > 0; i++, left--) {
             r = fn(arg, &page[i]);
             if (r != 0)
                 return r;
-            after = page[i].uid;
+            after_uid = page[i].uid;
         }
-    } while (n == LIST_PAGE);
+    } while (n == LIST_PAGE && left > 0);
     return 0;
+}
+
+int user_list(struct registry *reg, user_fn fn, void *arg)
+{
+    return user_list_from(reg, 0, SIZE_MAX, fn, arg);
 }
 
 /* A checked struct user_spec: e-mail in lower case, NULL for what is not given. */
@@ -131,7 +136,8 @@ struct request {
     const char *external_id;
     const char *email;
     const char *name;
-    const char *group;
+    const char *const *groups;
+    size_t group_count;
     char email_lower[EMAIL_SIZE];
 };
 
@@ -141,7 +147,8 @@ static enum user_verdict request_init(struct request *rq, const struct user_spec
     *rq = (struct request){.owner_uid = spec->owner_uid,
                            .external_id = spec->external_id,
                            .name = spec->name,
-                           .group = spec->group};
+                           .groups = spec->groups,
+                           .group_count = spec->group_count};
     if (spec->external_id && !external_id_is_valid(spec->external_id))
         return USER_EXTERNAL_ID_INVALID;
     if (spec->email) {
@@ -305,25 +312,21 @@ static int user_insert(struct registry *reg, const struct request *rq, const str
     return r;
 }
 
-/* GROUP_ALL_USERS, and the course group if one was asked for. */
+/* GROUP_ALL_USERS, and the course groups that were asked for. */
 static int groups_join(struct registry *reg, const struct request *rq, uint32_t uid,
                        enum user_verdict *ret_verdict)
 {
-    const char *const names[] = {GROUP_ALL_USERS, rq->group};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i <= rq->group_count; i++) {
+        const char *name = i == 0 ? GROUP_ALL_USERS : rq->groups[i - 1];
         struct group g;
-        int r;
+        int r = group_by_name(reg, name, &g);
 
-        if (!names[i])
-            continue;
-        r = group_by_name(reg, names[i], &g);
         if (r == -ENOENT && i > 0) {
             *ret_verdict = USER_NO_GROUP;
             return 0;
         }
         if (r == -ENOENT)
-            return registry_fail(reg, -EBADMSG, "group %s is missing", names[i]);
+            return registry_fail(reg, -EBADMSG, "group %s is missing", name);
         if (r == 0)
             r = group_member_add(reg, g.gid, uid);
         if (r < 0)

@@ -59,8 +59,8 @@ enum user_state user_state_effective(enum user_state stored, int64_t expires_s, 
 }
 
 /* One row of users changes and NSS does not see it. */
-static int user_change(struct registry *reg, enum stmt_id id, uint32_t uid, const int64_t *value,
-                       const char *what)
+static int row_change(struct registry *reg, enum stmt_id id, uint32_t uid, const int64_t *value,
+                      const char *what)
 {
     int r = change_begin(reg);
 
@@ -89,7 +89,7 @@ int user_activate(struct registry *reg, uint32_t uid)
     /* Every run comes through here: only the first one may cost a commit. */
     if (r < 0 || user.state != USER_STATE_RESERVED)
         return r;
-    return user_change(reg, STMT_USER_ACTIVATE, uid, NULL, "activate a user");
+    return row_change(reg, STMT_USER_ACTIVATE, uid, NULL, "activate a user");
 }
 
 int user_lock(struct registry *reg, uint32_t uid, bool is_locked)
@@ -99,8 +99,8 @@ int user_lock(struct registry *reg, uint32_t uid, bool is_locked)
 
     if (r < 0 || (user.state == USER_STATE_LOCKED) == is_locked)
         return r;
-    return user_change(reg, is_locked ? STMT_USER_LOCK : STMT_USER_UNLOCK, uid, NULL,
-                       is_locked ? "lock a user" : "unlock a user");
+    return row_change(reg, is_locked ? STMT_USER_LOCK : STMT_USER_UNLOCK, uid, NULL,
+                      is_locked ? "lock a user" : "unlock a user");
 }
 
 int user_set_expiry(struct registry *reg, uint32_t uid, int64_t expires_s)
@@ -113,7 +113,7 @@ int user_set_expiry(struct registry *reg, uint32_t uid, int64_t expires_s)
     r = user_by_uid(reg, uid, &user);
     if (r < 0 || user.expires_s == expires_s)
         return r;
-    return user_change(reg, STMT_USER_EXPIRY_SET, uid, &expires_s, "set the expiry of a user");
+    return row_change(reg, STMT_USER_EXPIRY_SET, uid, &expires_s, "set the expiry of a user");
 }
 
 int user_next_expiry(struct registry *reg, int64_t after_s, int64_t *ret_expires_s)

@@ -250,7 +250,7 @@ static const char *key_fault(int r)
 /* The registry, and the key beside it. */
 static int state_open(struct app *app, const char *state_dir)
 {
-    int r = registry_open(state_dir, &app->reg);
+    int r = registry_open(state_dir, NULL, &app->reg);
 
     if (r < 0) {
         log_error("the registry could not be opened: %s", registry_error(NULL));

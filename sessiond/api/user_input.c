@@ -48,15 +48,19 @@ int user_input_parse(const json_t *body, struct user_input *ret_in, struct error
     return 0;
 }
 
-struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid)
+struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid,
+                                 const char *groups[1])
 {
+    /* Everybody is in that one; it is not a course group. */
+    groups[0] = in->group[0] && strcmp(in->group, GROUP_ALL_USERS) != 0 ? in->group : NULL;
     return (struct user_spec){
         .email = in->email[0] ? in->email : NULL,
         .external_id = in->external_id[0] ? in->external_id : NULL,
         .owner_uid = owner_uid,
         .name = in->name[0] ? in->name : NULL,
-        /* Everybody is in that one; it is not a course group. */
-        .group = in->group[0] && strcmp(in->group, GROUP_ALL_USERS) != 0 ? in->group : NULL,
+        .groups = groups,
+        .group_count = groups[0] ? 1 : 0,
+        .expires_s = EXPIRY_KEEP,
     };
 }
 

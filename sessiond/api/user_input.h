@@ -21,8 +21,12 @@ struct user_input {
 /* Return: 0, or -EINVAL with *e filled. */
 int user_input_parse(const json_t *body, struct user_input *ret_in, struct error *e);
 
-/* Spec for the registry; borrows from @in. @owner_uid: the caller, or 0 for the administrator. */
-struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid);
+/*
+ * Spec for the registry; borrows from @in and @groups, which is room for the group of @in.
+ * @owner_uid: the caller, or 0 for the administrator.
+ */
+struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid,
+                                 const char *groups[1]);
 
 /* PATCH /v1/users/NAME; what is not given is left as it is. */
 struct user_patch {

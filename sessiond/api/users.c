@@ -102,16 +102,21 @@ static void answer_user(struct request *rq, const struct user *user, const char 
                    json_of_new_user(user, is_created));
 }
 
+static const char *group_of(const struct user_spec *spec)
+{
+    return spec->group_count > 0 ? spec->groups[0] : NULL;
+}
+
 static void answer_verdict(struct request *rq, enum user_verdict verdict, const struct user *user,
                            const struct user_spec *spec)
 {
     switch (verdict) {
     case USER_CREATED:
         log_info("user created name=%s uid=%u by_uid=%u", user->name, user->uid, rq->peer_uid);
-        answer_user(rq, user, spec->group, true);
+        answer_user(rq, user, group_of(spec), true);
         return;
     case USER_EXISTED:
-        answer_user(rq, user, spec->group, false);
+        answer_user(rq, user, group_of(spec), false);
         return;
     case USER_UNBOUND: /* not of user_create() */
         break;
@@ -142,6 +147,12 @@ static void answer_verdict(struct request *rq, enum user_verdict verdict, const 
     case USER_IDS_EXHAUSTED:
         request_fail(rq, "No user id is left", "ids are exhausted");
         return;
+    case USER_UID_INVALID: /* of what this body cannot hold yet */
+    case USER_UID_TAKEN:
+    case USER_COMMENT_INVALID:
+    case USER_SHELL_INVALID:
+    case USER_TOO_MANY_GROUPS:
+        break;
     }
     request_fail(rq, "The user could not be created", "unknown verdict");
 }
@@ -150,9 +161,10 @@ static void answer_verdict(struct request *rq, enum user_verdict verdict, const 
  * Each caller has a namespace of its own; the administrator's is 0, which no caller has, because
  * a caller row for UID 0 cannot be made.
  */
-static struct user_spec spec_of(const struct request *rq, const struct user_input *input)
+static struct user_spec spec_of(const struct request *rq, const struct user_input *input,
+                                const char *groups[1])
 {
-    return user_input_spec(input, rq->door == DOOR_ADMIN ? 0 : rq->caller.uid);
+    return user_input_spec(input, rq->door == DOOR_ADMIN ? 0 : rq->caller.uid, groups);
 }
 
 /*
@@ -182,7 +194,8 @@ static void create_locked(void *arg, int got, int64_t deadline_ms)
     struct creation *c = arg;
     struct request *rq = c->rq;
     struct hostcheck check = {.deadline_ms = deadline_ms};
-    struct user_spec spec = spec_of(rq, &c->input);
+    const char *groups[1];
+    struct user_spec spec = spec_of(rq, &c->input, groups);
     enum user_verdict verdict = USER_IDS_EXHAUSTED;
     struct user user = {0};
     int r = got;
@@ -228,6 +241,7 @@ static void create_start(struct request *rq, const struct user_input *input)
 
 void users_post(struct request *rq, const json_t *body)
 {
+    const char *groups[1];
     struct user_input input;
     struct user_spec spec;
     struct error e;
@@ -237,7 +251,7 @@ void users_post(struct request *rq, const json_t *body)
         request_refuse(rq, &e);
         return;
     }
-    spec = spec_of(rq, &input);
+    spec = spec_of(rq, &input, groups);
     if (!answer_known(rq, &spec))
         create_start(rq, &input);
 }

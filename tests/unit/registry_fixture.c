@@ -49,7 +49,7 @@ int fixture_setup(void **state)
     (void)snprintf(f->dir, sizeof(f->dir), "registry-test.XXXXXX");
     if (!mkdtemp(f->dir) || state_dirs_make(f->dir) < 0)
         return -1;
-    if (registry_open(f->dir, &f->reg) < 0) {
+    if (registry_open(f->dir, NULL, &f->reg) < 0) {
         (void)fprintf(stderr, "%s\n", registry_error(NULL));
         return -1;
     }
@@ -84,7 +84,7 @@ void fixture_close(struct fixture *f)
 
 void fixture_open(struct fixture *f)
 {
-    int r = registry_open(f->dir, &f->reg);
+    int r = registry_open(f->dir, NULL, &f->reg);
 
     if (r < 0)
         fail_msg("registry_open: %s", registry_error(NULL));

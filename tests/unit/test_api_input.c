@@ -200,15 +200,16 @@ static void every_key_of_a_user_is_checked_and_named(void **state)
 static void spec_of_a_user_has_the_caller_that_vouches(void **state)
 {
     const struct user_input in = {.external_id = "42", .group = "atelier-users"};
-    struct user_spec spec = user_input_spec(&in, 990);
+    const char *groups[1];
+    struct user_spec spec = user_input_spec(&in, 990, groups);
 
     (void)state;
     assert_int_equal(spec.owner_uid, 990);
     assert_string_equal(spec.external_id, "42");
     assert_null(spec.email);
     assert_null(spec.name);
-    assert_null(spec.group); /* everybody is in that one */
-    assert_int_equal(user_input_spec(&in, 0).owner_uid, 0);
+    assert_int_equal(spec.group_count, 0); /* everybody is in that one */
+    assert_int_equal(user_input_spec(&in, 0, groups).owner_uid, 0);
 }
 
 static void every_key_of_a_group_is_checked_and_named(void **state)

@@ -37,7 +37,7 @@ static bool exists(const struct fixture *f, const char *name)
 static void open_gives(const struct fixture *f, int expected)
 {
     struct registry *reg = NULL;
-    int r = registry_open(f->dir, &reg);
+    int r = registry_open(f->dir, NULL, &reg);
 
     if (r != expected)
         fail_msg("%d instead of %d: %s", r, expected, registry_error(NULL));
@@ -95,7 +95,7 @@ static void missing_directories_are_refused(void **state)
     struct fixture *f = *state;
     struct registry *reg = NULL;
 
-    assert_int_equal(registry_open("no-such-directory", &reg), -ENOENT);
+    assert_int_equal(registry_open("no-such-directory", NULL, &reg), -ENOENT);
     fixture_close(f);
     assert_int_equal(rename(path_of(f, "registry"), path_of(f, "real")), 0);
     open_gives(f, -ENOENT);

@@ -18,7 +18,8 @@
 static void group_gets_an_id_of_the_same_counter(void **state)
 {
     struct fixture *f = *state;
-    struct user_spec spec = {.email = "ada@example.org", .group = "course-a"};
+    struct user_spec spec = {
+        .email = "ada@example.org", .groups = (const char *const[]){"course-a"}, .group_count = 1};
     struct group g, again, groups[4];
     struct index_group in_index;
     struct user u, plain;
@@ -162,7 +163,8 @@ static void bad_callers_are_refused(void **state)
 static void caller_acts_for_its_groups_alone(void **state)
 {
     struct fixture *f = *state;
-    struct user_spec spec = {.email = "ada@example.org", .group = "course-a"};
+    struct user_spec spec = {
+        .email = "ada@example.org", .groups = (const char *const[]){"course-a"}, .group_count = 1};
     struct user plain = user_new(f, "maria@example.org"), ada;
     struct caller c = {.uid = 33, .verbs = 1};
     struct group g;
@@ -242,14 +244,15 @@ static void other_changes_do_not_undo_runs(void **state)
 {
     struct fixture *f = *state;
     struct run_row row = {.run_id = "0123456789abcdef0123456789abcdef", .ended_us = 1};
-    struct user_spec spec = {.name = "maria", .group = "no-such-group"};
+    struct user_spec spec = {
+        .name = "maria", .groups = (const char *const[]){"no-such-group"}, .group_count = 1};
     struct user u;
 
     assert_int_equal(run_put(f->reg, &row), 0);
     assert_int_equal(user_try(f, &spec, &u), USER_NO_GROUP); /* begins and rolls back */
     row.run_id[0] = 'f';
     assert_int_equal(run_put(f->reg, &row), 0);
-    spec.group = NULL;
+    spec.group_count = 0;
     assert_int_equal(user_try(f, &spec, &u), USER_CREATED);
     fixture_close(f);
     assert_int_equal(sql_value(f, "SELECT count(*) FROM runs"), 2);

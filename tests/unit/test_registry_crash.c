@@ -73,7 +73,7 @@ static int limited_child(const char *dir, rlim_t bytes, int expected)
     int r;
 
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (registry_open(dir, &reg) < 0 || registry_count(reg, &old) < 0)
+    if (registry_open(dir, NULL, &reg) < 0 || registry_count(reg, &old) < 0)
         return 2;
     if (limit_set(bytes) < 0)
         return 3;
@@ -140,7 +140,7 @@ static void group_of_runs_that_cannot_be_committed_is_reported(void **state)
         struct registry *reg;
 
         (void)signal(SIGXFSZ, SIG_IGN);
-        if (registry_open(f->dir, &reg) < 0 || limit_set(1024) < 0)
+        if (registry_open(f->dir, NULL, &reg) < 0 || limit_set(1024) < 0)
             _exit(2);
         if (run_put(reg, &row) != 0 || run_commit(reg) != -EIO)
             _exit(3);
@@ -195,7 +195,8 @@ static void death_between_commit_and_rename_is_made_up_for(void **state)
         struct registry *reg;
         struct user user;
 
-        if (registry_open(f->dir, &reg) < 0 || rename(index, old) < 0 || mkdir(index, 0700) < 0)
+        if (registry_open(f->dir, NULL, &reg) < 0 || rename(index, old) < 0 ||
+            mkdir(index, 0700) < 0)
             _exit(2);
         if (create(reg, "maria@example.org", &user, &verdict) != -EISDIR)
             _exit(3);
@@ -231,7 +232,7 @@ static void death_inside_the_transaction_leaves_nothing(void **state)
         struct registry *reg;
         struct user user;
 
-        if (registry_open(f->dir, &reg) < 0)
+        if (registry_open(f->dir, NULL, &reg) < 0)
             _exit(2);
         (void)user_create(reg, &spec, taken_dies, NULL, &user, &verdict);
         _exit(3);
@@ -250,7 +251,7 @@ static int full_disk_child(const char *dir)
     unsigned refused = 0, created = 0;
     struct registry *reg;
 
-    if (state_dirs_make(dir) < 0 || registry_open(dir, &reg) < 0)
+    if (state_dirs_make(dir) < 0 || registry_open(dir, NULL, &reg) < 0)
         return 2;
     for (off_t pages = 0; pages < 40; pages++) {
         enum user_verdict verdict = USER_CONFLICT;
@@ -275,7 +276,7 @@ static int full_disk_child(const char *dir)
         if (filler_remove(dir) < 0)
             return 6;
         registry_close(reg);
-        if (registry_open(dir, &reg) < 0 || !index_agrees(dir, reg))
+        if (registry_open(dir, NULL, &reg) < 0 || !index_agrees(dir, reg))
             return 7;
         if ((user_by_email(reg, email, &user) == 0) != (r == 0))
             return 8;
@@ -304,7 +305,7 @@ static void creations_until_killed(const char *dir, unsigned round, int pipe_fd)
 {
     struct registry *reg;
 
-    if (registry_open(dir, &reg) < 0)
+    if (registry_open(dir, NULL, &reg) < 0)
         _exit(2);
     for (unsigned i = 0;; i++) {
         enum user_verdict verdict;

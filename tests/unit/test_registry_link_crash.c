@@ -57,7 +57,7 @@ static int limited_child(const char *dir)
     int r;
 
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (registry_open(dir, &reg) < 0 || user_make(reg, &user) < 0 ||
+    if (registry_open(dir, NULL, &reg) < 0 || user_make(reg, &user) < 0 ||
         link_store(reg, 1, user.uid, LINK_PURPOSE_ANY) < 0)
         return 2;
     if (limit_set(1024) < 0)
@@ -114,7 +114,7 @@ static int full_disk_child(const char *dir)
     struct registry *reg;
     struct user user;
 
-    if (state_dirs_make(dir) < 0 || registry_open(dir, &reg) < 0 || user_make(reg, &user) < 0)
+    if (state_dirs_make(dir) < 0 || registry_open(dir, NULL, &reg) < 0 || user_make(reg, &user) < 0)
         return 2;
     for (unsigned pages = 0; pages < 20; pages++) {
         int r;
@@ -123,7 +123,7 @@ static int full_disk_child(const char *dir)
             return 3;
         /* From an empty log on. */
         registry_close(reg);
-        if (registry_open(dir, &reg) < 0 || filler_make(dir, pages * 4096) < 0)
+        if (registry_open(dir, NULL, &reg) < 0 || filler_make(dir, pages * 4096) < 0)
             return 4;
         r = link_try(reg, pages, 't', "maria", NOW_S);
         if (r != LINK_ACCEPTED && r != -ENOSPC) {
@@ -137,7 +137,7 @@ static int full_disk_child(const char *dir)
         if (filler_remove(dir) < 0)
             return 7;
         registry_close(reg);
-        if (registry_open(dir, &reg) < 0)
+        if (registry_open(dir, NULL, &reg) < 0)
             return 8;
         if ((r == LINK_ACCEPTED) != (link_of(reg, pages).used_s == NOW_S))
             return 9;
@@ -163,7 +163,7 @@ static void uses_until_killed(const char *dir, unsigned first, uint32_t uid, int
     struct registry *reg;
 
     (void)alarm(PIPE_TIMEOUT_S);
-    if (registry_open(dir, &reg) < 0)
+    if (registry_open(dir, NULL, &reg) < 0)
         _exit(2);
     for (unsigned n = first; n < first + LINKS_A_ROUND; n++) {
         if (link_store(reg, n, uid, LINK_PURPOSE_SSH) < 0)

@@ -211,7 +211,7 @@ static void migration_that_fails_changes_nothing(void **state)
     version_1_make(f);
     (void)sql_value(f, "CREATE TABLE sessions (stranger TEXT)");
     text_get(f, schema_dump, before);
-    assert_true(registry_open(f->dir, &reg) < 0);
+    assert_true(registry_open(f->dir, NULL, &reg) < 0);
     assert_null(reg);
     assert_non_null(strstr(registry_error(NULL), "make the tables"));
     assert_int_equal(sql_value(f, "PRAGMA user_version"), 1);

@@ -196,7 +196,9 @@ static void bad_fields_are_named(void **state)
     assert_int_equal(verdict, USER_CREATED);
     spec = (struct user_spec){.email = "maria@example.org", .external_id = "a\nb"};
     assert_int_equal(user_try(f, &spec, &u), USER_EXTERNAL_ID_INVALID);
-    spec = (struct user_spec){.email = "maria@example.org", .group = "no-such-group"};
+    spec = (struct user_spec){.email = "maria@example.org",
+                              .groups = (const char *const[]){"no-such-group"},
+                              .group_count = 1};
     assert_int_equal(user_try(f, &spec, &u), USER_NO_GROUP);
     spec = (struct user_spec){0};
     assert_int_equal(user_create(f->reg, &spec, taken_none, NULL, &u, &verdict), -EINVAL);
