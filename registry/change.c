@@ -92,7 +92,15 @@ static int index_swap(struct registry *reg)
                              "stored, but cannot put the new index in place as " INDEX_DIR_NAME
                              "/" INDEX_FILE_NAME);
     }
+    if (reg->published)
+        reg->published(reg->published_arg);
     return 0;
+}
+
+void registry_on_publish(struct registry *reg, void (*fn)(void *arg), void *arg)
+{
+    reg->published = fn;
+    reg->published_arg = arg;
 }
 
 /*

@@ -115,6 +115,14 @@ int registry_open(const char *state_dir, const struct registry_options *options,
 void registry_close(struct registry *reg);
 
 /**
+ * registry_on_publish() - Be told of each publication
+ * @fn:  Called when a new index is in place, before the function that made it returns; it must not
+ *       use the registry. Not for what registry_open() published
+ * @arg: For @fn
+ */
+void registry_on_publish(struct registry *reg, void (*fn)(void *arg), void *arg);
+
+/**
  * registry_error() - Why the last call that failed did so, for the log
  * @reg: Open registry; NULL asks for the last registry_open() that failed
  *

@@ -24,6 +24,8 @@ struct registry {
     int lock_fd;                      /* holds the exclusive lock while it is open */
     bool run_group_open;              /* a transaction with run rows alone is open */
     bool index_behind;                /* a COMMIT succeeded and the rename after it did not */
+    void (*published)(void *arg);     /* registry_on_publish(); NULL: nobody wants to know */
+    void *published_arg;
     char error[REGISTRY_ERROR_SIZE];
 };
 
