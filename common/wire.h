@@ -16,6 +16,7 @@
  *   STATUS_GET                 STATUS
  *   SESSION_ANSWER             SESSION_ASK before it, SESSION_STARTED or SESSION_FAILED after it
  *   SESSION_KILL, USER_KILL    (nothing of their own: SESSION_ENDED, RUN_ENDED follow)
+ *   NSS_CHANGED                (nothing)
  *                              SESSION_ENDED
  *
  * Sessions outlive a connection: after WELCOME sessiond sends SESSION_STARTED for each one that
@@ -29,7 +30,7 @@
 
 #include "common/str.h"
 
-#define WIRE_VERSION 3u
+#define WIRE_VERSION 4u
 /* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
 #define WIRE_GROUPS_MAX 32u
 #define WIRE_PATH_SIZE  128u
@@ -53,6 +54,7 @@ enum wire_type {
     WIRE_SESSION_ANSWER,
     WIRE_SESSION_KILL,
     WIRE_USER_KILL,
+    WIRE_NSS_CHANGED, /* the index is another one: who keeps answers of NSS is told to forget */
 
     WIRE_WELCOME = 64,
     WIRE_RUN_STARTED,
@@ -69,8 +71,8 @@ enum wire_type {
     WIRE_SESSION_SYNCED,
 };
 
-/* First part of every message. HELLO, WELCOME, LOCK_*, STATUS_GET and SESSION_SYNCED are a head
- * alone. */
+/* First part of every message. HELLO, WELCOME, LOCK_*, STATUS_GET, NSS_CHANGED and SESSION_SYNCED
+ * are a head alone. */
 struct wire_head {
     uint32_t version;    /* WIRE_VERSION */
     uint32_t type;       /* enum wire_type */
@@ -308,6 +310,7 @@ struct wire_session_answer {
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE];
     char session_id[WIRE_SESSION_ID_SIZE]; /* fresh, random */
+    char shell[WIRE_PATH_SIZE]; /* "": the default; else an absolute path for a passwd line */
 };
 
 /* Answer to ALLOW: the login goes on, confined. Or, with tag 0: it lives still. */

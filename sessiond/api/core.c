@@ -263,6 +263,8 @@ static int dispatch(struct core *c, const union inbound *in, size_t size)
     c->state = CORE_READY;
     c->is_failure_logged = false;
     log_info("connected to sessiond");
+    /* Whatever was published while nobody could be told. */
+    (void)core_send_head(c, WIRE_NSS_CHANGED, 0);
     return 0;
 }
 

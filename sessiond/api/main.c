@@ -264,6 +264,14 @@ static int state_open(struct app *app, const char *state_dir)
     return r;
 }
 
+/* Called inside a change of the registry. Without sessiond it is said when it is back: core.c. */
+static void on_publish(void *arg)
+{
+    const struct app *app = arg;
+
+    (void)core_send_head(app->core, WIRE_NSS_CHANGED, 0);
+}
+
 /* The order on the loop does not matter: everything is on one thread. */
 static int app_open(struct app *app, const struct options *o)
 {
@@ -301,6 +309,8 @@ static int app_open(struct app *app, const struct options *o)
         about = o->core_path;
         r = core_new(app->base, o->core_path, &core_events, app, &app->core);
     }
+    if (r == 0)
+        registry_on_publish(app->reg, on_publish, app);
     for (int i = 0; r == 0 && i < DOOR__COUNT; i++) {
         about = sockets[i].name;
         r = door_open(app, (enum door_kind)i, sockets[i].fd, &app->doors[i]);

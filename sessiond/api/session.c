@@ -240,6 +240,8 @@ static const char *refusal(const struct session_table *t, uint32_t uid, struct u
     return NULL;
 }
 
+_Static_assert(SHELL_SIZE <= WIRE_PATH_SIZE, "every shell fits");
+
 static void answer_fill(struct wire_session_answer *a, const struct user *user,
                         const struct group *groups, size_t n)
 {
@@ -256,6 +258,7 @@ static void answer_fill(struct wire_session_answer *a, const struct user *user,
         (void)str_copy(a->groups[i].name, sizeof(a->groups[i].name), groups[i].name);
     }
     (void)str_copy(a->name, sizeof(a->name), user->name);
+    (void)str_copy(a->shell, sizeof(a->shell), user->shell);
     randombytes_buf(id, sizeof(id));
     (void)sodium_bin2hex(a->session_id, sizeof(a->session_id), id, sizeof(id));
 }

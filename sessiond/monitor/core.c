@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
+#include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
 #include "sessiond/monitor/session.h"
@@ -217,6 +218,13 @@ static void do_user_kill(struct core *core, const void *msg, struct msg_extra *e
     session_kill_user(core->monitor, k->uid);
 }
 
+static void do_nss_changed(struct core *core, const void *msg, struct msg_extra *extra)
+{
+    (void)msg;
+    (void)extra;
+    nscd_changed(core->monitor->nscd);
+}
+
 static void do_status_get(struct core *core, const void *msg, struct msg_extra *extra)
 {
     struct wire_status st = {.head = {.type = WIRE_STATUS, .size_bytes = sizeof(st)}};
@@ -249,6 +257,7 @@ static const struct request {
     {WIRE_SESSION_ANSWER, sizeof(struct wire_session_answer), 0, false, do_session_answer},
     {WIRE_SESSION_KILL, sizeof(struct wire_session_kill), 0, false, do_session_kill},
     {WIRE_USER_KILL, sizeof(struct wire_user_kill), 0, false, do_user_kill},
+    {WIRE_NSS_CHANGED, sizeof(struct wire_head), 0, false, do_nss_changed},
 };
 
 static const struct request *request_find(const struct core *core, const struct wire_head *head,

@@ -20,6 +20,7 @@ monitor_sources = \
 	%D%/monitor.h \
 	%D%/mountapi.c %D%/mountapi.h \
 	%D%/net.c %D%/net.h \
+	%D%/nscd.c %D%/nscd.h \
 	%D%/pidfd.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \

@@ -40,6 +40,7 @@
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/net.h"
+#include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/scope.h"
 #include "sessiond/monitor/session.h"
@@ -305,7 +306,9 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     r = canary_new(m->base, m->spawner_sock, &m->canary);
     if (r < 0)
         return r;
-    r = core_new(m, core_fd);
+    r = nscd_new(m->base, NULL, &m->nscd);
+    if (r == 0)
+        r = core_new(m, core_fd);
     if (r == 0)
         r = guard_new(m, &guard);
     if (r < 0)

@@ -12,6 +12,7 @@
 struct canary;
 struct cgroup;
 struct core;
+struct nscd;
 struct run;
 struct session;
 
@@ -21,6 +22,7 @@ struct monitor {
     struct canary *canary;
     struct cgroup *cgroup;
     struct core *core;
+    struct nscd *nscd;
     uint32_t net_revision; /* of the rules that were loaded last */
     bool had_net_rules;    /* our jump was there when this process loaded them first */
     struct run *runs;      /* list, run.c */

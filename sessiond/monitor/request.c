@@ -38,6 +38,19 @@ bool request_groups_are_valid(uint32_t gid, const struct wire_group groups[WIRE_
     return true;
 }
 
+bool request_shell_is_valid(const char shell[WIRE_PATH_SIZE])
+{
+    const char *end = memchr(shell, '\0', WIRE_PATH_SIZE);
+
+    if (!end || (shell[0] && shell[0] != '/'))
+        return false;
+    for (const char *p = shell; p < end; p++) {
+        if (*p <= 0x20 || *p > 0x7e || *p == ':')
+            return false;
+    }
+    return true;
+}
+
 bool request_mode_is_met(uint32_t wanted, enum wire_cgroup_mode have)
 {
     return wanted <= (uint32_t)have;

@@ -21,6 +21,9 @@ bool request_id_is_valid(const char id[WIRE_SESSION_ID_SIZE]);
 bool request_groups_are_valid(uint32_t gid, const struct wire_group groups[WIRE_GROUPS_MAX],
                               uint32_t count);
 
+/* Is this "" or an absolute path of printable ASCII that a line of passwd(5) can hold? */
+bool request_shell_is_valid(const char shell[WIRE_PATH_SIZE]);
+
 /* Can everybody here be given the least that was asked for? Nobody gets less than @have. */
 bool request_mode_is_met(uint32_t wanted, enum wire_cgroup_mode have);
 

@@ -524,6 +524,8 @@ static const char *answer_fault(struct monitor *m, const struct session *s,
         return "cgroup_mode";
     if (!request_id_is_valid(msg->session_id) || session_by_id(m, msg->session_id))
         return "session_id";
+    if (!request_shell_is_valid(msg->shell))
+        return "shell";
     return NULL;
 }
 
@@ -556,6 +558,7 @@ void session_answer(struct monitor *m, const struct wire_session_answer *msg)
     };
     memcpy(s->request.groups, msg->groups, sizeof(s->request.groups));
     memcpy(s->request.name, msg->name, sizeof(s->request.name));
+    memcpy(s->request.shell, msg->shell, sizeof(s->request.shell));
     memcpy(s->record.name, msg->name, sizeof(s->record.name));
     memcpy(s->record.session_id, msg->session_id, sizeof(s->record.session_id));
     s->state = STATE_CANARY;

@@ -57,6 +57,7 @@ struct spawn_request {
     uint32_t group_count;
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE];
+    char shell[WIRE_PATH_SIZE]; /* of a session; "": PLAN_SESSION_SHELL */
 };
 
 enum report_kind {

@@ -232,13 +232,18 @@ static int identity_write(const char *target, const char *host_lines, const char
     return r < 0 ? r : fd_write_full(fd, own, own_size);
 }
 
+static const char *shell_of(const struct spawn_request *req)
+{
+    return req->shell[0] ? req->shell : PLAN_SESSION_SHELL;
+}
+
 static int identity_files(const struct spawn_request *req, const struct tree_texts *texts)
 {
     char own[(WIRE_GROUPS_MAX + 1) * (2 * NAME_SIZE + 16) + 256];
     int n, r;
 
-    n = snprintf(own, sizeof(own), "%s:*:%u:%u::" ATELIER_HOMES_DIR "/%s:" PLAN_SESSION_SHELL "\n",
-                 req->name, req->uid, req->gid, req->name);
+    n = snprintf(own, sizeof(own), "%s:*:%u:%u::" ATELIER_HOMES_DIR "/%s:%s\n", req->name, req->uid,
+                 req->gid, req->name, shell_of(req));
     r = identity_write("/etc/atelier/passwd", texts->passwd, own, (size_t)n);
     if (r < 0)
         return r;
@@ -326,12 +331,12 @@ int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts
 int tree_add_session(const struct spawn_request *req, const struct tree_texts *texts, int home_fd,
                      const char **ret_what)
 {
-    char line[32 + sizeof(PLAN_SESSION_SHELL)];
+    char line[32 + WIRE_PATH_SIZE];
     int r = own_add(req, texts, ret_what);
 
     if (r < 0)
         return r;
-    (void)snprintf(line, sizeof(line), "%u " PLAN_SESSION_SHELL "\n", req->uid);
+    (void)snprintf(line, sizeof(line), "%u %s\n", req->uid, shell_of(req));
     r = file_write(PLAN_SESSION_FILE, 0444, line, strlen(line));
     if (r == 0)
         r = mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);

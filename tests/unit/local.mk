@@ -46,8 +46,14 @@ test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LI
 	$(EVENT_LIBS) $(CMOCKA_LIBS)
 
 # --- records of sessions. Each includes what it tests, with other paths.
-check_PROGRAMS += test_session_store test_utmp
-TESTS += test_session_store test_utmp
+check_PROGRAMS += test_nscd test_request test_session_store test_utmp
+TESTS += test_nscd test_request test_session_store test_utmp
+test_nscd_SOURCES = %D%/test_nscd.c sessiond/monitor/nscd.c
+test_nscd_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_nscd_LDADD = libsessiond_shared.la libcommon.la $(EVENT_LIBS) $(CMOCKA_LIBS)
+test_request_SOURCES = %D%/test_request.c sessiond/monitor/request.c
+test_request_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_request_LDADD = libcommon.la $(CMOCKA_LIBS)
 test_session_store_SOURCES = %D%/test_session_store.c
 test_session_store_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_session_store_LDADD = libcommon.la $(CMOCKA_LIBS)
