@@ -33,6 +33,7 @@ void change_abort(struct registry *reg)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_ROLLBACK);
 
+    ledger_forget(reg);
     /* After a full disk or an I/O error SQLite has rolled back by itself. */
     if (st.s && sqlite3_get_autocommit(reg->db) == 0)
         (void)sqlite3_step(st.s);
@@ -83,8 +84,14 @@ static int index_prepare(struct registry *reg)
 
 static int index_swap(struct registry *reg)
 {
-    int r = index_rename(reg->nss_fd);
+    int r = ledger_append(reg);
 
+    if (r < 0) {
+        reg->index_behind = true;
+        (void)index_sweep(reg->nss_fd);
+        return r;
+    }
+    r = index_rename(reg->nss_fd);
     reg->index_behind = r < 0;
     if (r < 0) {
         (void)index_sweep(reg->nss_fd);
@@ -163,5 +170,20 @@ int index_agree(struct registry *reg)
         return r;
     if (index_is_current(reg->nss_fd, counts.generation))
         return 0;
+    return index_rebuild(reg);
+}
+
+int registry_rebuild_index(struct registry *reg)
+{
+    int r = change_begin(reg);
+
+    if (r == 0)
+        r = generation_next(reg);
+    if (r == 0)
+        r = change_commit(reg);
+    if (r < 0) {
+        change_abort(reg);
+        return r;
+    }
     return index_rebuild(reg);
 }

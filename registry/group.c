@@ -43,19 +43,22 @@ int group_rows_read(struct stmt *st, struct group *ret_groups, size_t max, size_
     return r;
 }
 
-int group_insert(struct registry *reg, uint32_t gid, const char *name)
+int group_row_insert(struct registry *reg, uint32_t gid, const char *name)
 {
-    cleanup_stmt struct stmt st = {0};
-    int r = tombstone_insert(reg, gid, "group", name);
+    cleanup_stmt struct stmt st = stmt_get(reg, STMT_GROUP_INSERT);
 
-    if (r < 0)
-        return r;
     change_touch(reg, gid);
-    st = stmt_get(reg, STMT_GROUP_INSERT);
     stmt_int(&st, 1, gid);
     stmt_text(&st, 2, name);
     stmt_int(&st, 3, now_s());
     return stmt_run(&st, "insert the group");
+}
+
+int group_insert(struct registry *reg, uint32_t gid, const char *name)
+{
+    int r = tombstone_insert(reg, gid, "group", name);
+
+    return r < 0 ? r : group_row_insert(reg, gid, name);
 }
 
 /* Inside an open change: rows of a new group, or why not. */

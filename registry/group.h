@@ -10,6 +10,8 @@
 
 /* Insert the rows of a group, inside an open change. Return: 0 or a negative errno. */
 int group_insert(struct registry *reg, uint32_t gid, const char *name);
+/* The same for a gid and a name that are noted as used already. */
+int group_row_insert(struct registry *reg, uint32_t gid, const char *name);
 
 /* Make @uid a member, inside an open change. Return: 0 or a negative errno. */
 int group_member_add(struct registry *reg, uint32_t gid, uint32_t uid);

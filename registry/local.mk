@@ -11,6 +11,7 @@ libregistry_la_SOURCES = \
 	%D%/id.c %D%/id.h \
 	%D%/index_rows.c %D%/index_rows.h \
 	%D%/index_write.c %D%/index_write.h \
+	%D%/ledger.c %D%/ledger.h \
 	%D%/link.c \
 	%D%/name.c %D%/name.h \
 	%D%/registry.c %D%/registry.h \

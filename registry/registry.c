@@ -4,7 +4,9 @@
  *
  * The order of registry_open(): directories (somebody else's directory is refused before anything
  * in it is opened), lock (before SQLite: two writers of the index would mix their temporary
- * files), database and its settings, schema, runs of a crash, old links, index.
+ * files), ledger (before the schema: a new database must not give out again what a lost one has
+ * given out), database and its settings, schema, what only the ledger knows, runs of a crash, old
+ * links, index (last: it shows nothing that the ledger does not have).
  *
  * One process for one database: besides our own lock SQLite's exclusive mode keeps the files
  * locked, so that no reader can hold up the writer, and its index of the log is in memory, not in
@@ -24,13 +26,12 @@
 #include "common/cleanup.h"
 #include "common/ids.h"
 #include "registry/change.h"
+#include "registry/id.h"
 #include "registry/index_write.h"
 #include "registry/registry_internal.h"
 #include "registry/schema.h"
 
 #include "common/banned.h"
-
-#define PATH_SIZE 4096u
 
 /* registry_error(NULL): of the last registry_open() that gave no registry. */
 static char open_error[REGISTRY_ERROR_SIZE] = "no error";
@@ -117,6 +118,11 @@ static int dir_open(struct registry *reg, int at, const char *name, mode_t forbi
     cleanup_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
 
+    if (fd < 0 && errno == ENOENT)
+        return registry_fail(reg, -ENOENT,
+                             "directory %s/ is missing: atelier setup, or systemd-tmpfiles "
+                             "--create atelier.conf, makes it",
+                             name);
     if (fd < 0 || fstat(fd, &st) < 0)
         return registry_fail(reg, -errno, "open directory %s/", name);
     if (st.st_uid != geteuid())
@@ -137,6 +143,8 @@ static int dirs_open(struct registry *reg, const char *state_dir)
     if (state_fd < 0)
         return registry_fail(reg, -errno, "open directory %s", state_dir);
     r = dir_open(reg, state_fd, REGISTRY_DIR_NAME, 07077, &reg->registry_fd);
+    if (r == 0)
+        r = dir_open(reg, state_fd, LEDGER_DIR_NAME, 07077, &reg->ledger.dir_fd);
     return r < 0 ? r : dir_open(reg, state_fd, INDEX_DIR_NAME, 07022, &reg->nss_fd);
 }
 
@@ -155,16 +163,16 @@ static int lock_take(struct registry *reg)
 /* --- database ------------------------------------------------------------------------------ */
 
 /* What is there must be ours and private. By path: an open file here would cost SQLite's locks. */
-static int db_file_check(struct registry *reg)
+static int db_file_check(struct registry *reg, const char *name)
 {
     struct stat st;
 
-    if (fstatat(reg->registry_fd, REGISTRY_FILE_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : registry_fail(reg, -errno, "look at " REGISTRY_FILE_NAME);
+    if (fstatat(reg->registry_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : registry_fail(reg, -errno, "look at %s", name);
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
-        return registry_fail(reg, -EPERM, REGISTRY_FILE_NAME " is not a file of ours alone");
-    if ((st.st_mode & 07777) != 0600 && fchmodat(reg->registry_fd, REGISTRY_FILE_NAME, 0600, 0) < 0)
-        return registry_fail(reg, -errno, "make " REGISTRY_FILE_NAME " private");
+        return registry_fail(reg, -EPERM, "%s is not a file of ours alone", name);
+    if ((st.st_mode & 07777) != 0600 && fchmodat(reg->registry_fd, name, 0600, 0) < 0)
+        return registry_fail(reg, -errno, "make %s private", name);
     return 0;
 }
 
@@ -187,7 +195,7 @@ static int pragma_set(struct registry *reg, const char *sql, const char *expecte
     return r;
 }
 
-static int db_settings(struct registry *reg)
+static int db_settings(struct registry *reg, bool is_journal)
 {
     static const struct {
         int op;
@@ -198,13 +206,14 @@ static int db_settings(struct registry *reg)
         {SQLITE_DBCONFIG_DQS_DDL, 0},     {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };
-    static const struct {
+    const struct {
         const char *sql;
         const char *expected; /* answer; NULL: not looked at */
     } pragmas[] = {
         /* Before the log is touched: else its index would be a mapped file. */
         {"PRAGMA locking_mode = EXCLUSIVE", "exclusive"},
-        {"PRAGMA journal_mode = WAL", "wal"},
+        {is_journal ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL",
+         is_journal ? "delete" : "wal"},
         {"PRAGMA synchronous = FULL", NULL},
         {"PRAGMA synchronous", "2"},
         {"PRAGMA foreign_keys", "1"},
@@ -229,44 +238,79 @@ static int db_settings(struct registry *reg)
     return r;
 }
 
-static int db_open(struct registry *reg, const char *state_dir)
+int registry_path(struct registry *reg, const char *name, char ret_path[REGISTRY_PATH_SIZE])
+{
+    int n =
+        snprintf(ret_path, REGISTRY_PATH_SIZE, "%s/" REGISTRY_DIR_NAME "/%s", reg->state_dir, name);
+
+    if (n < 0 || (size_t)n >= REGISTRY_PATH_SIZE)
+        return registry_fail(reg, -ENAMETOOLONG, "open %s", name);
+    return 0;
+}
+
+int db_open(struct registry *reg, const char *name, bool is_journal)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                       SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-    char path[PATH_SIZE];
-    int n, rc, r = db_file_check(reg);
+    char path[REGISTRY_PATH_SIZE];
+    int rc, r = db_file_check(reg, name);
 
+    if (r == 0)
+        r = registry_path(reg, name, path);
     if (r < 0)
         return r;
-    n = snprintf(path, sizeof(path), "%s/" REGISTRY_DIR_NAME "/" REGISTRY_FILE_NAME, state_dir);
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return registry_fail(reg, -ENAMETOOLONG, "open " REGISTRY_FILE_NAME);
     rc = sqlite3_open_v2(path, &reg->db, flags, NULL);
     if (rc != SQLITE_OK)
-        return registry_fail_sql(reg, rc, "open " REGISTRY_FILE_NAME);
-    r = db_settings(reg);
+        return registry_fail_sql(reg, rc, "open the database");
+    return db_settings(reg, is_journal);
+}
+
+/* --- open and close ------------------------------------------------------------------------ */
+
+static int options_take(struct registry *reg, const struct registry_options *options)
+{
+    if (options->id_min < ID_ALLOC_MIN || options->id_max > ID_ALLOC_MAX ||
+        options->id_min > options->id_max)
+        return registry_fail(reg, -ERANGE, "ids are %u to %u at most, not %u to %u", ID_ALLOC_MIN,
+                             ID_ALLOC_MAX, options->id_min, options->id_max);
+    reg->id_min = options->id_min;
+    reg->id_max = options->id_max;
+    return 0;
+}
+
+static int files_open(struct registry *reg, const struct registry_options *options)
+{
+    int r = lock_take(reg);
+
     if (r == 0)
-        r = schema_migrate(reg);
+        r = ledger_open(reg);
+    if (r == 0)
+        r = db_open(reg, REGISTRY_FILE_NAME, false);
+    if (r == 0)
+        r = schema_migrate(reg, options);
     if (r == 0 && fsync(reg->registry_fd) < 0)
         r = registry_fail(reg, -errno, "sync directory " REGISTRY_DIR_NAME "/");
     return r;
 }
 
-/* --- open and close ------------------------------------------------------------------------ */
-
-static int registry_start(struct registry *reg, const char *state_dir)
+static int registry_start(struct registry *reg, const char *state_dir,
+                          const struct registry_options *options)
 {
     mode_t old_umask;
-    int r = dirs_open(reg, state_dir);
+    int r = options_take(reg, options);
 
+    if (r == 0 && str_copy(reg->state_dir, sizeof(reg->state_dir), state_dir) < 0)
+        r = registry_fail(reg, -ENAMETOOLONG, "open directory %.64s...", state_dir);
+    if (r == 0)
+        r = dirs_open(reg, state_dir);
     if (r < 0)
         return r;
     /* SQLite makes its files 0644 less the umask. */
     old_umask = umask(077);
-    r = lock_take(reg);
-    if (r == 0)
-        r = db_open(reg, state_dir);
+    r = files_open(reg, options);
     (void)umask(old_umask);
+    if (r == 0)
+        r = ledger_agree(reg);
     if (r == 0)
         r = run_close_stale(reg);
     if (r == 0)
@@ -277,18 +321,18 @@ static int registry_start(struct registry *reg, const char *state_dir)
 int registry_open(const char *state_dir, const struct registry_options *options,
                   struct registry **ret_reg)
 {
+    static const struct registry_options all = {.id_min = ID_ALLOC_MIN, .id_max = ID_ALLOC_MAX};
     struct registry *reg = calloc(1, sizeof(*reg));
     int r;
-
-    (void)options;
 
     if (!reg) {
         (void)snprintf(open_error, sizeof(open_error), "open the registry: out of memory");
         return -ENOMEM;
     }
     reg->registry_fd = reg->nss_fd = reg->lock_fd = -1;
+    reg->ledger.dir_fd = reg->ledger.fd = -1;
     (void)snprintf(reg->error, sizeof(reg->error), "no error");
-    r = registry_start(reg, state_dir);
+    r = registry_start(reg, state_dir, options ? options : &all);
     if (r < 0) {
         memcpy(open_error, reg->error, sizeof(open_error));
         registry_close(reg);
@@ -307,6 +351,7 @@ void registry_close(struct registry *reg)
         stmt_finalize_all(reg);
         (void)sqlite3_close(reg->db);
     }
+    ledger_close(reg);
     cleanup_close_p(&reg->nss_fd);
     cleanup_close_p(&reg->registry_fd);
     /* Last: from here on another process may open it. */
@@ -317,18 +362,18 @@ void registry_close(struct registry *reg)
 int registry_count(struct registry *reg, struct registry_counts *ret_counts)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_COUNTS);
-    int64_t next;
+    struct registry_counts counts;
     int r = stmt_step(&st, "count");
 
     if (r == 0)
         return registry_fail(reg, -EBADMSG, "table meta is empty");
     if (r < 0)
         return r;
-    next = stmt_col_int(&st, 1);
-    ret_counts->generation = (uint64_t)stmt_col_int(&st, 0);
-    ret_counts->users = (uint32_t)stmt_col_int(&st, 2);
-    ret_counts->groups = (uint32_t)stmt_col_int(&st, 3);
-    ret_counts->ids_free =
-        next > (int64_t)ID_ALLOC_MAX ? 0 : (uint32_t)((int64_t)ID_ALLOC_MAX + 1 - next);
-    return 0;
+    counts.generation = (uint64_t)stmt_col_int(&st, 0);
+    counts.users = (uint32_t)stmt_col_int(&st, 1);
+    counts.groups = (uint32_t)stmt_col_int(&st, 2);
+    r = ids_free_count(reg, &counts.ids_free);
+    if (r == 0)
+        *ret_counts = counts;
+    return r;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "registry/ledger.h"
 #include "registry/registry.h"
 #include "registry/statement.h"
 
@@ -15,6 +16,7 @@
 #define REGISTRY_FILE_NAME  "registry.db"
 #define REGISTRY_LOCK_NAME  "lock"
 #define REGISTRY_ERROR_SIZE 256u
+#define REGISTRY_PATH_SIZE  4096u
 
 struct registry {
     sqlite3 *db;
@@ -22,9 +24,12 @@ struct registry {
     int registry_fd;                  /* directory of the database */
     int nss_fd;                       /* directory of the index */
     int lock_fd;                      /* holds the exclusive lock while it is open */
-    bool run_group_open;              /* a transaction with run rows alone is open */
-    bool index_behind;                /* a COMMIT succeeded and the rename after it did not */
-    void (*published)(void *arg);     /* registry_on_publish(); NULL: nobody wants to know */
+    uint32_t id_min, id_max;          /* what may be given out */
+    struct ledger ledger;
+    char state_dir[REGISTRY_PATH_SIZE];
+    bool run_group_open;          /* a transaction with run rows alone is open */
+    bool index_behind;            /* a COMMIT succeeded and the rename after it did not */
+    void (*published)(void *arg); /* registry_on_publish(); NULL: nobody wants to know */
     void *published_arg;
     char error[REGISTRY_ERROR_SIZE];
 };
@@ -48,6 +53,19 @@ int registry_fail(struct registry *reg, int err, const char *fmt, ...)
  * Return: the negative errno for @rc.
  */
 int registry_fail_sql(struct registry *reg, int rc, const char *what);
+
+/**
+ * db_open() - Open a file of registry/ as a database, with all settings
+ * @name:       In the directory; private from now on
+ * @is_journal: With a journal that goes with each change, not with a log: nothing is left beside it
+ *
+ * Return: 0; -EPERM if it is not a file of ours alone; -EBADMSG if it is no database; or a negative
+ * errno.
+ */
+int db_open(struct registry *reg, const char *name, bool is_journal);
+
+/* A path below the state directory, for SQLite. Return: 0 or -ENAMETOOLONG. */
+int registry_path(struct registry *reg, const char *name, char ret_path[REGISTRY_PATH_SIZE]);
 
 /* A random id of ours: @size - 1 lower-case hex digits and a NUL. */
 bool hex_id_is_valid(const char *id, size_t size);

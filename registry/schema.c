@@ -18,6 +18,8 @@
 #include "common/ids.h"
 #include "registry/change.h"
 #include "registry/group.h"
+#include "registry/id.h"
+#include "registry/ledger.h"
 #include "registry/registry_internal.h"
 
 #include "common/banned.h"
@@ -161,6 +163,30 @@ static const char *const schema_steps[SCHEMA_VERSION] = {
 
     "CREATE INDEX users_by_expiry ON users (expires_s) WHERE expires_s > 0;"
     "PRAGMA user_version = 2;",
+
+    "ALTER TABLE users ADD COLUMN comment TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE users ADD COLUMN login_shell TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX members_by_group ON members (gid);"
+    /*
+     * What tombstones have no room for, which hold one name for an id: the later names of a group,
+     * and a second gid that GROUP_ALL_USERS had in another registry.
+     */
+    "CREATE TABLE used_names ("
+    " id INTEGER NOT NULL CHECK (id BETWEEN 10000 AND 59899),"
+    " kind TEXT NOT NULL CHECK (kind IN ('user', 'group')),"
+    " name TEXT NOT NULL,"
+    " PRIMARY KEY (id, name)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX used_names_by_name ON used_names (name);"
+    "CREATE TRIGGER used_names_stay BEFORE DELETE ON used_names"
+    " BEGIN SELECT RAISE(ABORT, 'a name would become free'); END;"
+    "CREATE TRIGGER used_names_are_fixed BEFORE UPDATE ON used_names"
+    " BEGIN SELECT RAISE(ABORT, 'a name would become free'); END;"
+    /* Also against INSERT OR REPLACE, which deletes without asking the triggers of deletion. */
+    "CREATE TRIGGER tombstones_are_new BEFORE INSERT ON tombstones"
+    " WHEN EXISTS (SELECT 1 FROM tombstones WHERE id = new.id OR name = new.name)"
+    "  OR EXISTS (SELECT 1 FROM used_names WHERE id = new.id OR name = new.name)"
+    " BEGIN SELECT RAISE(ABORT, 'an id or a name would be used again'); END;"
+    "PRAGMA user_version = 3;",
 };
 
 _Static_assert(ID_ALLOC_MIN == 10000 && ID_ALLOC_MAX == 59899, "as in the CHECKs of step 0");
@@ -183,10 +209,20 @@ static int number_get(struct registry *reg, const char *sql, int64_t *ret_n)
     return rc;
 }
 
-/* The rows that every registry has from the start. */
-static int seed(struct registry *reg)
+static int nobody_has(void *arg, const char *name, uint32_t id)
 {
+    (void)arg;
+    (void)name;
+    (void)id;
+    return 0;
+}
+
+/* The rows that every registry has from the start. */
+static int seed(struct registry *reg, const struct registry_options *options)
+{
+    registry_taken_fn taken = options->taken ? options->taken : nobody_has;
     char host[HOST_SIZE] = "";
+    uint32_t gid = 0;
     int r;
 
     if (gethostname(host, sizeof(host) - 1) < 0)
@@ -194,32 +230,40 @@ static int seed(struct registry *reg)
     {
         cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_INSERT);
 
-        stmt_int(&st, 1, ID_ALLOC_MIN + 1);
+        stmt_int(&st, 1, ID_ALLOC_MIN);
         stmt_text(&st, 2, host);
         r = stmt_run(&st, "make the counter");
     }
-    return r < 0 ? r : group_insert(reg, ID_ALLOC_MIN, GROUP_ALL_USERS);
+    if (r == 0)
+        r = ledger_merge(reg);
+    if (r == 0)
+        r = tombstone_find(reg, "group", GROUP_ALL_USERS, &gid);
+    if (r < 0)
+        return r;
+    /* A registry that was lost: the group is who it was, and what the ledger knows stays used. */
+    if (gid != 0)
+        return group_row_insert(reg, gid, GROUP_ALL_USERS);
+    r = id_allocate(reg, taken, options->arg, &gid);
+    if (r < 0)
+        return r;
+    if (gid == 0)
+        return registry_fail(reg, -ENOSPC, "no gid is free for group " GROUP_ALL_USERS);
+    return group_insert(reg, gid, GROUP_ALL_USERS);
 }
 
-static int migrate_from(struct registry *reg, int64_t version)
+static int migrate_from(struct registry *reg, int64_t version,
+                        const struct registry_options *options)
 {
-    int r;
-
     for (int64_t v = version; v < SCHEMA_VERSION; v++) {
         int rc = sqlite3_exec(reg->db, schema_steps[v], NULL, NULL, NULL);
 
         if (rc != SQLITE_OK)
             return registry_fail_sql(reg, rc, "make the tables");
     }
-    if (version == 0) {
-        r = seed(reg);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return version == 0 ? seed(reg, options) : 0;
 }
 
-int schema_migrate(struct registry *reg)
+int schema_migrate(struct registry *reg, const struct registry_options *options)
 {
     int64_t version = 0, tables = 0;
     int r;
@@ -235,13 +279,13 @@ int schema_migrate(struct registry *reg)
     r = number_get(reg, "SELECT count(*) FROM sqlite_schema", &tables);
     if (r < 0)
         return r;
-    if (version == 0 && tables > 0)
-        return registry_fail(reg, -EPROTO, REGISTRY_FILE_NAME " has tables but is no registry");
+    if (version == 0 && (tables > 0 || !options))
+        return registry_fail(reg, -EPROTO, "the database is no registry");
 
     r = change_begin(reg);
     if (r < 0)
         return r;
-    r = migrate_from(reg, version);
+    r = migrate_from(reg, version, options);
     if (r < 0) {
         change_abort(reg);
         return r;

@@ -4,19 +4,21 @@
 #define ATELIER_SCHEMA_H
 
 struct registry;
+struct registry_options;
 
 /* PRAGMA user_version of a database that this program reads and writes. */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 /**
  * schema_migrate() - Bring the open database to SCHEMA_VERSION
+ * @options: For a new database; NULL: it must not be new
  *
- * All steps are one transaction. A new database also gets its counter, generation 1 and the group
- * GROUP_ALL_USERS.
+ * All steps are one transaction. A new database also gets its counter, generation 1, what the
+ * ledger knows, and the group GROUP_ALL_USERS.
  *
  * Return: 0; -EPROTO if the database is newer than this program or is not a registry; or a
  * negative errno with the database unchanged.
  */
-int schema_migrate(struct registry *reg);
+int schema_migrate(struct registry *reg, const struct registry_options *options);
 
 #endif

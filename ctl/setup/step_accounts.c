@@ -52,8 +52,9 @@ static const struct {
 #define OURS_COUNT (sizeof(ours) / sizeof(ours[0]))
 
 /* What the daemons keep; data of theirs alone is below. */
-static const char *const data[] = {ATELIER_STATE_DIR "/registry", ATELIER_STATE_DIR "/nss"};
-#define DATA_COUNT 2u
+static const char *const data[] = {ATELIER_STATE_DIR "/registry", ATELIER_STATE_DIR "/ledger",
+                                   ATELIER_STATE_DIR "/nss"};
+#define DATA_COUNT (sizeof(data) / sizeof(data[0]))
 
 static bool has_account(size_t i)
 {
@@ -166,8 +167,9 @@ static bool data_is_taken(size_t i)
 
 static bool directories_are_there(void)
 {
-    static const char *const paths[] = {ATELIER_STATE_DIR "/registry", ATELIER_STATE_DIR "/nss",
-                                        ATELIER_HOMES_DIR, ATELIER_RUN_DIR};
+    static const char *const paths[] = {ATELIER_STATE_DIR "/registry", ATELIER_STATE_DIR "/ledger",
+                                        ATELIER_STATE_DIR "/nss", ATELIER_HOMES_DIR,
+                                        ATELIER_RUN_DIR};
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (access(paths[i], F_OK) < 0)
@@ -194,7 +196,7 @@ static void accounts_plan(struct setup *s)
         }
     }
     if (is_taken)
-        plan_say(s, "%s, %s: given back to the user atelier", data[0], data[1]);
+        plan_say(s, "%s, %s, %s: given back to the user atelier", data[0], data[1], data[2]);
     if (!directories_are_there())
         plan_say(s, "systemd-tmpfiles --create " TMPFILES ": " ATELIER_STATE_DIR
                     ", " ATELIER_HOMES_DIR ", " ATELIER_RUN_DIR);

@@ -12,7 +12,7 @@ import threading
 import lab
 
 LEAKS_IN = ("/run/lab", "/var/log/btmp", "/var/log/wtmp", "/var/log/lastlog", "/run/utmp",
-            f"{lab.STATE}/registry", f"{lab.STATE}/nss")
+            f"{lab.STATE}/registry", f"{lab.STATE}/ledger", f"{lab.STATE}/nss")
 
 
 def typed(text):

@@ -72,7 +72,7 @@ sed -i -E 's/^(passwd|group):.*/\1: files atelier/' /etc/nsswitch.conf
 
 rm -rf /var/lib/atelier /home/atelier
 install -d -m 0755 /run/atelier /var/lib/atelier
-install -d -m 0700 -o atelier -g atelier /var/lib/atelier/registry
+install -d -m 0700 -o atelier -g atelier /var/lib/atelier/registry /var/lib/atelier/ledger
 install -d -m 0755 -o atelier -g atelier /var/lib/atelier/nss
 install -d -m 0700 /home/atelier
 if [[ -n $denied_pid ]]; then

@@ -34,6 +34,7 @@ def accounts_and_directories_are_there():
         /nonexistent:/usr/sbin/nologin
         /run/atelier root root 755
         /var/lib/atelier root root 755
+        /var/lib/atelier/ledger atelier atelier 700
         /var/lib/atelier/nss atelier atelier 755
         /var/lib/atelier/registry atelier atelier 700
         /home/atelier root root 700

@@ -97,7 +97,7 @@ EXTRA_DIST += tests/fuzz/fuzz_index.c
 # --- registry
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
 	test_registry_crash test_registry_external_id test_registry_link test_registry_link_crash \
-	test_registry_schema test_registry_session test_registry_state
+	test_registry_schema test_registry_session test_registry_state test_registry_ledger
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
 registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS)
@@ -127,6 +127,9 @@ test_registry_link_crash_LDADD = $(registry_test_libs)
 test_registry_schema_SOURCES = %D%/test_registry_schema.c $(registry_test_fixture)
 test_registry_schema_CPPFLAGS = $(registry_test_cppflags)
 test_registry_schema_LDADD = $(registry_test_libs)
+test_registry_ledger_SOURCES = %D%/test_registry_ledger.c $(registry_test_fixture)
+test_registry_ledger_CPPFLAGS = $(registry_test_cppflags)
+test_registry_ledger_LDADD = $(registry_test_libs)
 test_registry_session_SOURCES = %D%/test_registry_session.c $(registry_test_fixture)
 test_registry_session_CPPFLAGS = $(registry_test_cppflags)
 test_registry_session_LDADD = $(registry_test_libs)

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,9 @@ int state_dirs_make(const char *dir)
     char path[128];
 
     (void)snprintf(path, sizeof(path), "%s/registry", dir);
+    if (mkdir(path, 0700) < 0)
+        return -errno;
+    (void)snprintf(path, sizeof(path), "%s/ledger", dir);
     if (mkdir(path, 0700) < 0)
         return -errno;
     (void)snprintf(path, sizeof(path), "%s/nss", dir);
@@ -131,6 +135,31 @@ int64_t sql_value(const struct fixture *f, const char *sql)
     if (rc != SQLITE_OK)
         fail_msg("%s: %s", sql, sqlite3_errstr(rc));
     return value;
+}
+
+char *file_text(const char *path)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    char *text;
+
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    text = calloc(1, (size_t)st.st_size + 1);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)st.st_size), st.st_size);
+    return text;
+}
+
+void file_copy(const char *from, const char *to)
+{
+    cleanup_close int in = open(from, O_RDONLY | O_CLOEXEC);
+    cleanup_close int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    struct stat st;
+
+    assert_true(in >= 0 && out >= 0);
+    assert_int_equal(fstat(in, &st), 0);
+    assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
 }
 
 /* --- what fails --- */

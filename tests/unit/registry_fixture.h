@@ -35,6 +35,10 @@ int sql_run(const struct fixture *f, const char *sql, int64_t *ret_value);
 /* The same, asserted to work. */
 int64_t sql_value(const struct fixture *f, const char *sql);
 
+/* The text of a file, malloc()ed. */
+char *file_text(const char *path);
+void file_copy(const char *from, const char *to); /* replaces @to */
+
 /* --- what fails, for real --- */
 
 /* Asserts that this child ends with exit code 0. */

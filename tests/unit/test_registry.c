@@ -163,11 +163,11 @@ static void newer_schema_is_refused(void **state)
     struct fixture *f = *state;
 
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 2);
-    (void)sql_value(f, "PRAGMA user_version = 3");
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
+    (void)sql_value(f, "PRAGMA user_version = 4");
     open_gives(f, -EPROTO);
     assert_non_null(strstr(registry_error(NULL), "newer"));
-    (void)sql_value(f, "PRAGMA user_version = 2");
+    (void)sql_value(f, "PRAGMA user_version = 3");
     open_gives(f, 0);
 }
 
@@ -197,6 +197,11 @@ static void tables_refuse_what_must_never_happen(void **state)
         "UPDATE tombstones SET name = 'other'",
         "INSERT INTO tombstones VALUES (59900, 'user', 'canary')",
         "INSERT INTO tombstones VALUES (10500, 'user', 'maria')",
+        "INSERT OR REPLACE INTO tombstones VALUES (10001, 'user', 'other')",
+        "INSERT INTO used_names VALUES (10000, 'group', 'old');"
+        " INSERT INTO tombstones VALUES (10500, 'user', 'old')",
+        "DELETE FROM used_names",
+        "UPDATE used_names SET name = 'other'",
         "UPDATE users SET uid = 0",
         "UPDATE users SET state = 'root'",
         "UPDATE users SET email = 'Maria@example.org' WHERE name = 'maria'",
@@ -210,6 +215,7 @@ static void tables_refuse_what_must_never_happen(void **state)
     (void)user_new(f, "maria@example.org");
     (void)user_new(f, "ada@example.org");
     fixture_close(f);
+    (void)sql_value(f, "INSERT INTO used_names VALUES (10000, 'group', 'former')");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         int64_t v = 0;
         int rc = sql_run(f, bad[i], &v);

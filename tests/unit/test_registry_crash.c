@@ -425,7 +425,8 @@ static void creation_among_ten_thousand_users(void **state)
                     "BEGIN; CREATE TEMP TABLE n AS WITH RECURSIVE c (i) AS (SELECT 10001 UNION ALL"
                     " SELECT i + 1 FROM c WHERE i < 20000) SELECT i FROM c;"
                     "INSERT INTO tombstones SELECT i, 'user', 'p' || i FROM n;"
-                    "INSERT INTO users SELECT i, 'p' || i, 'p' || i || '@example.org',"
+                    "INSERT INTO users (uid, name, email, state, shell, created_s, expires_s,"
+                    " home_host) SELECT i, 'p' || i, 'p' || i || '@example.org',"
                     " 'active', 0, 1700000000, 0, '' FROM n;"
                     "INSERT INTO members SELECT i, 10000 FROM n;"
                     "UPDATE meta SET next_id = 20001, generation = generation + 1; COMMIT");

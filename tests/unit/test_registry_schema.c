@@ -129,6 +129,67 @@ static const char schema_dump[] =
     "SELECT group_concat(s, ';') FROM (SELECT type || name || ifnull(sql, '') AS s"
     " FROM sqlite_schema ORDER BY type, name)";
 
+/* And what version 2 had besides. */
+static const char version_2[] =
+    "CREATE TABLE links ("
+    " link_id TEXT PRIMARY KEY NOT NULL,"
+    " uid INTEGER NOT NULL REFERENCES users (uid),"
+    " caller_uid INTEGER NOT NULL CHECK (caller_uid BETWEEN 0 AND 4294967294),"
+    " purpose TEXT NOT NULL CHECK (purpose IN ('any', 'ssh', 'web')),"
+    " token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),"
+    " code_hash BLOB NOT NULL UNIQUE CHECK (length(code_hash) = 32),"
+    " created_s INTEGER NOT NULL CHECK (created_s > 0),"
+    " expires_s INTEGER NOT NULL CHECK (expires_s > created_s),"
+    " used_s INTEGER NOT NULL CHECK (used_s >= 0),"
+    " revoked_s INTEGER NOT NULL CHECK (revoked_s >= 0),"
+    " CHECK (token_hash <> code_hash),"
+    " CHECK (used_s = 0 OR revoked_s = 0)) STRICT;"
+    "CREATE INDEX links_by_age ON links (created_s);"
+    "CREATE INDEX links_by_user ON links (uid);"
+    "CREATE TRIGGER links_have_new_secrets BEFORE INSERT ON links"
+    " WHEN EXISTS (SELECT 1 FROM links WHERE link_id = new.link_id"
+    "  OR token_hash IN (new.token_hash, new.code_hash)"
+    "  OR code_hash IN (new.token_hash, new.code_hash))"
+    " BEGIN SELECT RAISE(ABORT, 'a link would be replaced'); END;"
+    "CREATE TRIGGER links_are_used_once BEFORE UPDATE OF used_s, revoked_s ON links"
+    " WHEN old.used_s <> 0 OR old.revoked_s <> 0"
+    " BEGIN SELECT RAISE(ABORT, 'a link would be used again'); END;"
+    "CREATE TRIGGER links_are_fixed BEFORE UPDATE ON links"
+    " WHEN new.link_id IS NOT old.link_id OR new.uid IS NOT old.uid"
+    "  OR new.caller_uid IS NOT old.caller_uid OR new.purpose IS NOT old.purpose"
+    "  OR new.token_hash IS NOT old.token_hash OR new.code_hash IS NOT old.code_hash"
+    "  OR new.created_s IS NOT old.created_s OR new.expires_s IS NOT old.expires_s"
+    " BEGIN SELECT RAISE(ABORT, 'a link would become another'); END;"
+    "CREATE TABLE sessions ("
+    " session_id TEXT PRIMARY KEY NOT NULL,"
+    " uid INTEGER NOT NULL,"
+    " service TEXT NOT NULL,"
+    " line TEXT NOT NULL,"
+    " rhost TEXT NOT NULL,"
+    " started_us INTEGER NOT NULL,"
+    " ended_us INTEGER NOT NULL,"
+    " end TEXT NOT NULL) STRICT;"
+    "CREATE INDEX sessions_by_user ON sessions (uid, started_us);"
+    "CREATE INDEX sessions_open ON sessions (session_id) WHERE ended_us = 0;"
+    "CREATE INDEX users_by_expiry ON users (expires_s) WHERE expires_s > 0;"
+    "PRAGMA user_version = 2;";
+
+static const char version_2_rows[] =
+    "INSERT INTO links VALUES ('0123456789abcdef', 10001, 33, 'ssh', zeroblob(32),"
+    "  randomblob(32), 1700000000, 1700000900, 1700000001, 0),"
+    " ('fedcba9876543210', 10002, 0, 'any', randomblob(32), randomblob(32), 1700000000,"
+    "  4000000000, 0, 0);"
+    "INSERT INTO sessions VALUES ('0123456789abcdef0123456789abcdef', 10001, 'atelier-sshd',"
+    "  'atelier/1', '198.51.100.7', 6, 7, 'closed');";
+
+/* All rows of the tables that version 2 had besides. */
+static const char version_2_dump[] =
+    "SELECT group_concat(t, ';') FROM ("
+    " SELECT link_id || uid || caller_uid || purpose || hex(token_hash) || hex(code_hash)"
+    "  || created_s || expires_s || used_s || revoked_s AS t FROM links"
+    " UNION ALL SELECT session_id || uid || service || line || rhost || started_us || ended_us"
+    "  || end FROM sessions)";
+
 #define TEXT_SIZE 16384
 
 static void text_get(const struct fixture *f, const char *sql, char ret_text[TEXT_SIZE])
@@ -173,7 +234,7 @@ static void version_1_is_migrated_and_keeps_everything(void **state)
     text_get(f, version_1_dump, before);
     fixture_open(f);
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 2);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
     assert_int_equal(sql_value(f, "PRAGMA application_id"), 1096043602);
     text_get(f, version_1_dump, after);
     assert_string_equal(before, after);
@@ -201,6 +262,52 @@ static void version_1_is_migrated_and_keeps_everything(void **state)
     assert_int_equal(u.state, USER_STATE_ACTIVE);
 }
 
+static void version_2_make(struct fixture *f)
+{
+    version_1_make(f);
+    (void)sql_value(f, version_2);
+    (void)sql_value(f, version_2_rows);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 2);
+}
+
+static void version_2_is_migrated_and_keeps_everything(void **state)
+{
+    struct fixture *f = *state;
+    char fresh[TEXT_SIZE], before[2][TEXT_SIZE], after[TEXT_SIZE];
+    struct user_spec spec = {.name = "late", .comment = "Late Comer", .shell = "/bin/zsh"};
+    struct group g;
+    struct user u;
+
+    fixture_close(f);
+    text_get(f, schema_dump, fresh);
+    version_2_make(f);
+    text_get(f, version_1_dump, before[0]);
+    text_get(f, version_2_dump, before[1]);
+    fixture_open(f);
+    fixture_close(f);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
+    text_get(f, version_1_dump, after);
+    assert_string_equal(before[0], after);
+    text_get(f, version_2_dump, after);
+    assert_string_equal(before[1], after);
+    text_get(f, schema_dump, after);
+    assert_string_equal(fresh, after);
+
+    fixture_open(f);
+    assert_true(index_agrees(f->dir, f->reg));
+    assert_int_equal(user_by_name(f->reg, "maria", &u), 0);
+    assert_string_equal(u.comment, "");
+    assert_string_equal(u.shell, "");
+    assert_int_equal(user_try(f, &spec, &u), USER_CREATED);
+    assert_int_equal(u.uid, 10005);
+    /* The names of before are in the ledger now, of who is gone too. */
+    fixture_close(f);
+    assert_int_equal(unlink(path_of(f, "registry/registry.db")), 0);
+    fixture_open(f);
+    assert_int_equal(group_create(f->reg, "gone", taken_none, NULL, &g), -EEXIST);
+    assert_int_equal(user_new(f, "x@example.org").uid, 10006);
+}
+
 /* The step fails when half of it is done. */
 static void migration_that_fails_changes_nothing(void **state)
 {
@@ -220,7 +327,7 @@ static void migration_that_fails_changes_nothing(void **state)
     (void)sql_value(f, "DROP TABLE sessions");
     fixture_open(f);
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 2);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
 }
 
 #define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -229,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         REGISTRY_TEST(version_1_is_migrated_and_keeps_everything),
+        REGISTRY_TEST(version_2_is_migrated_and_keeps_everything),
         REGISTRY_TEST(migration_that_fails_changes_nothing),
     };
 
