@@ -1,58 +1,79 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * index_format.h - the file that NSS reads: layout, version, keys.
+ * index_format.h - the file that NSS reads: layout, version, hash.
  *
- * The index is a cdb file (https://cr.yp.to/cdb/cdb.txt): a table of 256 pairs, records, hash
- * tables; all numbers little-endian, 32 bits. registry/index_write.c writes it with TinyCDB,
- * common/index_read.c reads it in every process of the host. On top of plain cdb we ask:
+ * One file of four parts, one after the other; all numbers little-endian:
  *
- *   - The FIRST record, at byte 2048, is the meta record: key "@", data struct index_meta. So the
- *     reader checks version and size without a hash look-up, and a torn file is refused whole.
- *   - Then all user records in ascending uid, then all group records in ascending gid, then the
- *     rest. A listing is a walk over the records, and its cursor is an id, not a position.
+ *   header    struct index_header
+ *   entries   struct index_entry, entry_count of them: one for each id from id_first on. The id is
+ *             the position, so a file cannot say anything of an id outside the range
+ *   slots     uint32_t, slot_count of them, a power of two and at least twice as many as there are
+ *             names: hash table of the names, open addressing, linear probing from index_hash() on.
+ *             0 is the end of a chain; else the upper half is that of the hash, the lower half the
+ *             number of the entry + 1. Filled in ascending id
+ *   gids      uint32_t, gid_count of them: lists of supplementary gids without the primary one, the
+ *             count first, ascending. The first list is the empty one; equal lists are there once,
+ *             in the order in which the entries name them
  *
- *   key                    data                     for
- *   '@'                    struct index_meta        version, generation, size
- *   'u' + uid  (4 bytes)   struct index_user        getpwuid, getpwent
- *   'n' + name             struct index_user        getpwnam
- *   'g' + gid  (4 bytes)   struct index_group       getgrgid, getgrent
- *   'G' + name             struct index_group       getgrnam
- *   'm' + name             gid (4 bytes) ...        initgroups: supplementary gids, ascending,
- *                                                   without the primary one
+ * So the same rows give the same bytes, and size_bytes follows from the counts.
  *
- * A user's private group (gid == uid, same name) is a group record of its own. Groups have no
- * member list: membership is answered by initgroups alone. The home is not stored: it is
- * ATELIER_HOMES_DIR/NAME; the shell is a code. So no index, however forged, can name another
- * path, or an account outside ID_OUTER_MIN..ID_OUTER_MAX.
+ * Users and groups share their names. A user's private group (gid == uid, same name) is the user's
+ * own entry. Groups have no member list: membership is answered by initgroups alone. The home is
+ * not stored: it is ATELIER_HOMES_DIR/NAME; the shell is a code. So no index, however forged, can
+ * name another path, or an account outside ID_ALLOC_MIN..ID_ALLOC_MAX.
  *
- * The name is ATELIER_INDEX_PATH below a directory owned by the user `atelier`; it is only ever
- * replaced by rename(2), never written in place.
+ * A reader of version N looks at magic and version alone in a file of another version.
+ *
+ * The name is ATELIER_STATE_DIR/nss/index, in a directory owned by the user `atelier`; the file is
+ * only ever replaced by rename(2), never written in place.
  */
 #ifndef ATELIER_INDEX_FORMAT_H
 #define ATELIER_INDEX_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "common/ids.h"
 #include "common/str.h"
 
 #define INDEX_DIR_NAME  "nss"
-#define INDEX_FILE_NAME "index.cdb"
+#define INDEX_FILE_NAME "index"
+/* Of version 1, a cdb file. Removed at start, for a program with the old module would believe it.
+ */
+#define INDEX_OLD_NAME     "index.cdb"
+#define INDEX_OLD_TMP_NAME ".index.cdb.tmp"
 
-#define INDEX_META_OFFSET 2048u
-#define INDEX_MAGIC       "ATELIDX1"
-#define INDEX_VERSION     1u
-/* Room for 50,000 users with private groups and 16 further groups each, several times over. */
-#define INDEX_SIZE_MAX   (64u << 20)
-#define INDEX_GROUPS_MAX 64u
+#define INDEX_MAGIC   "ATELIDX2"
+#define INDEX_VERSION 2u
 
-/* All multi-byte fields are little-endian; the structs have no padding. */
-struct index_meta {
+#define INDEX_ENTRIES_MAX (ID_ALLOC_MAX - ID_ALLOC_MIN + 1)
+#define INDEX_SLOTS_MIN   16u
+#define INDEX_SLOTS_MAX   (1u << 17)
+#define INDEX_GROUPS_MAX  64u
+#define INDEX_GIDS_MAX    (1u + INDEX_ENTRIES_MAX * (1u + INDEX_GROUPS_MAX))
+/*
+ * An honest chain is a few slots long, some dozens at the worst (half of the slots are empty). No
+ * name is further from its first slot than this; a forged table holds nobody up for longer.
+ */
+#define INDEX_PROBES_MAX 1024u
+
+/* The structs have no padding. */
+struct index_header {
     char magic[8];       /* INDEX_MAGIC, no NUL */
     uint32_t version;    /* INDEX_VERSION; a reader that knows another answers UNAVAIL */
     uint32_t size_bytes; /* size of the whole file */
     uint64_t generation; /* equals meta.generation in registry.db */
-    uint32_t user_count;
-    uint32_t group_count;
+    uint32_t id_first;
+    uint32_t entry_count;
+    uint32_t slot_count;
+    uint32_t gid_count;
+    unsigned char zero[24];
+};
+
+enum index_kind {
+    INDEX_KIND_NONE = 0, /* no such id; the whole entry is zero */
+    INDEX_KIND_USER = 1,
+    INDEX_KIND_GROUP = 2,
 };
 
 enum index_shell {
@@ -60,10 +81,43 @@ enum index_shell {
     INDEX_SHELL_NOLOGIN = 1, /* /usr/sbin/nologin */
 };
 
+struct index_entry {
+    uint8_t kind;  /* enum index_kind */
+    uint8_t shell; /* enum index_shell; unknown codes read as NOLOGIN */
+    uint8_t zero[2];
+    uint32_t gids_at; /* where in the gids the list of this user begins; 0: none */
+    char name[NAME_SIZE];
+};
+
+_Static_assert(sizeof(struct index_header) == 64, "index_header has no padding");
+_Static_assert(sizeof(struct index_entry) == 40, "index_entry has no padding");
+_Static_assert(INDEX_ENTRIES_MAX <= 0xffff, "the number of an entry + 1 is half a slot");
+_Static_assert(INDEX_SLOTS_MAX >= 2 * INDEX_ENTRIES_MAX, "half of the slots are empty");
+
+#define INDEX_SIZE_MAX                                                                             \
+    (sizeof(struct index_header) + (size_t)INDEX_ENTRIES_MAX * sizeof(struct index_entry) +        \
+     (size_t)INDEX_SLOTS_MAX * sizeof(uint32_t) + (size_t)INDEX_GIDS_MAX * sizeof(uint32_t))
+
+/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), the upper bits folded into the lower. */
+static inline uint32_t index_hash(const char *name)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static inline uint32_t index_slot(uint32_t hash, uint32_t entry)
+{
+    return (hash & 0xffff0000u) | (entry + 1);
+}
+
+/* What the reader hands out, and the writer takes in. Host byte order. */
 struct index_user {
     uint32_t uid;
     uint32_t gid;
-    uint32_t shell; /* enum index_shell; unknown codes read as NOLOGIN */
+    uint32_t shell; /* enum index_shell, or a code that is not known */
     char name[NAME_SIZE];
 };
 
@@ -71,9 +125,5 @@ struct index_group {
     uint32_t gid;
     char name[NAME_SIZE];
 };
-
-_Static_assert(sizeof(struct index_meta) == 32, "index_meta has no padding");
-_Static_assert(sizeof(struct index_user) == 44, "index_user has no padding");
-_Static_assert(sizeof(struct index_group) == 36, "index_group has no padding");
 
 #endif

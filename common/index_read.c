@@ -6,11 +6,12 @@
  *   1. lstat of the directory: who may replace the file. Its parent belongs to root, so it cannot
  *      be swapped between this step and the next.
  *   2. open, fstat: all that is said of the file is said of the descriptor that is read.
- *   3. one read of hash table positions and meta record (they are neighbours). A file whose size
- *      is not the one it was written with is refused whole, before anything in it is believed.
- *   4. one read of slots, one of the record; more only on collisions.
- * Positions and lengths from the file are checked in 64 bits against the size from fstat before
- * use; a read that comes back short (the file was cut meanwhile) is -EBADMSG.
+ *   3. one read of the header. A file whose size is not the one it was written with, or not the one
+ *      that its counts make, is refused whole, before anything in it is believed. So positions
+ *      below the counts are inside the file.
+ *   4. by id: one read, of the entry. By name: one of a few slots and one of the entry, for the
+ *      slot has half of the hash in it; more only where many names meet.
+ * A read that comes back short (the file was cut meanwhile) is -EBADMSG.
  */
 #include "common/index_read.h"
 
@@ -27,40 +28,25 @@
 
 #include "common/banned.h"
 
-/* A cdb record: length of key, length of data, key, data. A slot: hash, position of the record. */
-#define HEAD_BYTES     8u
-#define SLOT_BYTES     8u
-#define ID_KEY_BYTES   5u
-#define KEY_MAX        (1u + NAME_MAX_LEN)
-#define DATA_MAX       (INDEX_GROUPS_MAX * 4u)
-#define META_END       (INDEX_META_OFFSET + HEAD_BYTES + 1u + sizeof(struct index_meta))
 #define INDEX_PATH_MAX 256u
-/* One read of slots; our tables are half empty, so it nearly always ends the search. */
-#define SLOTS_BATCH 8u
-/*
- * An honest chain is a few slots long, some dozens at the worst (cdb's tables are half empty). The
- * limit keeps a forged table of millions of slots from holding up every process of the host.
- */
-#define PROBES_MAX 4096u
+/* One read of slots: half of them are empty, so it nearly always ends the search. */
+#define SLOTS_BATCH 16u
+/* One read of a listing, which has to get over ids that are not in use. */
+#define ENTRIES_BATCH 32u
 
-_Static_assert(sizeof(struct index_user) <= DATA_MAX, "DATA_MAX is the largest data");
-_Static_assert(sizeof(struct index_group) <= DATA_MAX, "DATA_MAX is the largest data");
+#define ENTRIES_AT sizeof(struct index_header)
 
-static uint32_t u32_get(const unsigned char *p)
+static uint64_t slots_at(const struct index *ix)
 {
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
+    return ENTRIES_AT + (uint64_t)ix->entry_count * sizeof(struct index_entry);
 }
 
-static void u32_put(unsigned char *p, uint32_t v)
+static uint64_t gids_at(const struct index *ix)
 {
-    v = htole32(v);
-    memcpy(p, &v, sizeof(v));
+    return slots_at(ix) + (uint64_t)ix->slot_count * sizeof(uint32_t);
 }
 
-/* Exactly @n bytes at @pos, inside the size that fstat gave, or nothing. */
+/* Exactly @n bytes at @pos, or nothing. */
 static int bytes_read(const struct index *ix, uint64_t pos, void *buf, size_t n)
 {
     ssize_t got;
@@ -109,49 +95,45 @@ static int file_open(const char *dir, struct index *ix)
     if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || !is_closed_to_others(&st) ||
         (st.st_uid != 0 && st.st_uid != dir_st.st_uid))
         return -EPERM;
-    if (st.st_size < (off_t)META_END || st.st_size > (off_t)INDEX_SIZE_MAX)
+    if (st.st_size < (off_t)sizeof(struct index_header) || st.st_size > (off_t)INDEX_SIZE_MAX)
         return -EBADMSG;
     ix->size_bytes = (uint32_t)st.st_size;
     ix->fd = fd_take(&fd);
     return 0;
 }
 
-/* Room that the records of a listing take; they have one size each and stand side by side. */
-#define USERS_AT           ((uint64_t)META_END)
-#define USER_RECORD_BYTES  (HEAD_BYTES + ID_KEY_BYTES + sizeof(struct index_user))
-#define GROUP_RECORD_BYTES (HEAD_BYTES + ID_KEY_BYTES + sizeof(struct index_group))
-
-static uint64_t groups_at(const struct index *ix)
+/* Each count in its limits, and all of them together the size of the file. */
+static bool counts_are_right(const struct index *ix)
 {
-    return USERS_AT + (uint64_t)ix->user_count * USER_RECORD_BYTES;
+    if (ix->entry_count > INDEX_ENTRIES_MAX || ix->gid_count < 1 ||
+        ix->gid_count > INDEX_GIDS_MAX || ix->slot_count < INDEX_SLOTS_MIN ||
+        ix->slot_count > INDEX_SLOTS_MAX || (ix->slot_count & (ix->slot_count - 1)) != 0)
+        return false;
+    if (!id_is_allocatable(ix->id_first) || ix->entry_count > ID_ALLOC_MAX + 1 - ix->id_first)
+        return false;
+    return gids_at(ix) + (uint64_t)ix->gid_count * sizeof(uint32_t) == ix->size_bytes;
 }
 
-static int head_read(struct index *ix)
+static int header_read(struct index *ix)
 {
-    unsigned char head[META_END];
-    const unsigned char *rec = head + INDEX_META_OFFSET;
-    struct index_meta meta;
+    struct index_header head;
     int r;
 
-    r = bytes_read(ix, 0, head, sizeof(head));
+    r = bytes_read(ix, 0, &head, sizeof(head));
     if (r < 0)
         return r;
-    if (u32_get(rec) != 1 || u32_get(rec + 4) != sizeof(meta) || rec[HEAD_BYTES] != '@')
+    if (memcmp(head.magic, INDEX_MAGIC, sizeof(head.magic)) != 0)
         return -EBADMSG;
-    memcpy(&meta, rec + HEAD_BYTES + 1, sizeof(meta));
-    if (memcmp(meta.magic, INDEX_MAGIC, sizeof(meta.magic)) != 0)
-        return -EBADMSG;
-    if (le32toh(meta.version) != INDEX_VERSION)
+    if (le32toh(head.version) != INDEX_VERSION)
         return -EPROTONOSUPPORT;
-    if (le32toh(meta.size_bytes) != ix->size_bytes)
+    if (le32toh(head.size_bytes) != ix->size_bytes)
         return -EBADMSG;
-    ix->generation = le64toh(meta.generation);
-    ix->user_count = le32toh(meta.user_count);
-    ix->group_count = le32toh(meta.group_count);
-    if (groups_at(ix) + (uint64_t)ix->group_count * GROUP_RECORD_BYTES > ix->size_bytes)
-        return -EBADMSG;
-    memcpy(ix->tables, head, sizeof(ix->tables));
-    return 0;
+    ix->generation = le64toh(head.generation);
+    ix->id_first = le32toh(head.id_first);
+    ix->entry_count = le32toh(head.entry_count);
+    ix->slot_count = le32toh(head.slot_count);
+    ix->gid_count = le32toh(head.gid_count);
+    return counts_are_right(ix) ? 0 : -EBADMSG;
 }
 
 int index_open(const char *dir, struct index *ret_ix)
@@ -162,7 +144,7 @@ int index_open(const char *dir, struct index *ret_ix)
     r = file_open(dir, &ix);
     if (r < 0)
         return r;
-    r = head_read(&ix);
+    r = header_read(&ix);
     if (r < 0) {
         index_close(&ix);
         return r;
@@ -178,384 +160,215 @@ void index_close(struct index *ix)
     ix->fd = -1;
 }
 
-/* --- hash look-up -------------------------------------------------------------------------- */
+/* --- entries ------------------------------------------------------------------------------- */
 
-/* The hash of cdb (https://cr.yp.to/cdb/cdb.txt). */
-static uint32_t key_hash(const unsigned char *key, size_t n)
+/* A few entries, the first of them number @i. The caller has compared with entry_count. */
+static int entries_read(const struct index *ix, uint32_t i, struct index_entry *entries, size_t n)
 {
-    uint32_t h = 5381;
-
-    for (size_t i = 0; i < n; i++)
-        h = ((h << 5) + h) ^ key[i];
-    return h;
+    return bytes_read(ix, ENTRIES_AT + (uint64_t)i * sizeof(*entries), entries,
+                      n * sizeof(*entries));
 }
 
-/* Return: 0 with the data, -ENOENT if the record has another key, -EBADMSG. */
-static int record_read(const struct index *ix, uint32_t pos, const unsigned char *key, size_t key_n,
-                       unsigned char data[DATA_MAX], size_t *ret_n)
+/* Return: 0 with a user or group, -ENOENT if the id is not in use, -EBADMSG, -errno of pread(2). */
+static int entry_by_id(const struct index *ix, uint32_t id, struct index_entry *ret_entry)
 {
-    unsigned char rec[HEAD_BYTES + KEY_MAX + DATA_MAX];
-    size_t want = HEAD_BYTES + key_n + DATA_MAX;
-    uint32_t data_n;
     int r;
 
-    if (pos < INDEX_META_OFFSET || pos > ix->size_bytes - HEAD_BYTES)
-        return -EBADMSG;
-    if (want > ix->size_bytes - pos)
-        want = ix->size_bytes - pos;
-    r = bytes_read(ix, pos, rec, want);
+    if (!id_is_allocatable(id) || id < ix->id_first || id - ix->id_first >= ix->entry_count)
+        return -ENOENT;
+    r = entries_read(ix, id - ix->id_first, ret_entry, 1);
     if (r < 0)
         return r;
-    if (u32_get(rec) != key_n)
-        return -ENOENT;
-    data_n = u32_get(rec + 4);
-    if (data_n > DATA_MAX || want < HEAD_BYTES + key_n || want - HEAD_BYTES - key_n < data_n)
-        return -EBADMSG;
-    if (memcmp(rec + HEAD_BYTES, key, key_n) != 0)
-        return -ENOENT;
-    memcpy(data, rec + HEAD_BYTES + key_n, data_n);
-    *ret_n = data_n;
-    return 0;
+    return ret_entry->kind == INDEX_KIND_NONE ? -ENOENT : 0;
 }
 
-/* @key_n is at most KEY_MAX. Return: 0, -ENOENT, -EBADMSG, -errno of pread(2). */
-static int record_find(const struct index *ix, const unsigned char *key, size_t key_n,
-                       unsigned char data[DATA_MAX], size_t *ret_n)
+/* Return: 0 with number and entry, -ENOENT, -EBADMSG, -errno of pread(2). */
+static int entry_by_name(const struct index *ix, const char *name, uint32_t *ret_id,
+                         struct index_entry *ret_entry)
 {
-    unsigned char slots[SLOTS_BATCH * SLOT_BYTES];
-    uint32_t hash = key_hash(key, key_n);
-    const unsigned char *table = ix->tables + (size_t)(hash & 255) * 8;
-    uint32_t table_at = u32_get(table), count = u32_get(table + 4), slot, probes;
+    uint32_t slots[SLOTS_BATCH], hash, slot, probes, n;
+    char field[NAME_SIZE];
     int r;
 
-    if (count == 0)
+    if (!name_is_valid(name) || str_copy(field, sizeof(field), name) < 0)
         return -ENOENT;
-    if (table_at > ix->size_bytes || count > (ix->size_bytes - table_at) / SLOT_BYTES)
-        return -EBADMSG;
-    slot = (hash >> 8) % count;
+    hash = index_hash(name);
+    slot = hash & (ix->slot_count - 1);
     /* Each slot is looked at once: a table without an empty slot ends the search, too. */
-    for (probes = 0; probes < count && probes < PROBES_MAX;) {
-        uint32_t n = count - slot < SLOTS_BATCH ? count - slot : SLOTS_BATCH;
+    for (probes = 0; probes < ix->slot_count && probes < INDEX_PROBES_MAX; probes += n) {
+        n = ix->slot_count - slot < SLOTS_BATCH ? ix->slot_count - slot : SLOTS_BATCH;
+        r = bytes_read(ix, slots_at(ix) + (uint64_t)slot * sizeof(*slots), slots,
+                       n * sizeof(*slots));
+        for (uint32_t i = 0; r == 0 && i < n; i++) {
+            uint32_t value = le32toh(slots[i]), entry = (value & 0xffff) - 1;
 
-        r = bytes_read(ix, table_at + (uint64_t)slot * SLOT_BYTES, slots, n * SLOT_BYTES);
+            if (value == 0)
+                return -ENOENT;
+            if (value != index_slot(hash, entry))
+                continue;
+            if (entry >= ix->entry_count)
+                return -EBADMSG;
+            r = entries_read(ix, entry, ret_entry, 1);
+            if (r == 0 && memcmp(ret_entry->name, field, sizeof(field)) == 0) {
+                *ret_id = ix->id_first + entry;
+                return 0;
+            }
+        }
         if (r < 0)
             return r;
-        for (uint32_t i = 0; i < n && probes < count; i++, probes++) {
-            uint32_t pos = u32_get(slots + i * SLOT_BYTES + 4);
-
-            if (pos == 0)
-                return -ENOENT;
-            if (u32_get(slots + i * SLOT_BYTES) != hash)
-                continue;
-            r = record_read(ix, pos, key, key_n, data, ret_n);
-            if (r != -ENOENT)
-                return r;
-        }
-        slot = (slot + n) % count;
+        slot = (slot + n) & (ix->slot_count - 1);
     }
-    return probes == count ? -ENOENT : -EBADMSG;
-}
-
-static int find_by_id(const struct index *ix, unsigned char tag, uint32_t id,
-                      unsigned char data[DATA_MAX], size_t *ret_n)
-{
-    unsigned char key[ID_KEY_BYTES];
-
-    if (!id_is_allocatable(id))
-        return -ENOENT;
-    key[0] = tag;
-    u32_put(key + 1, id);
-    return record_find(ix, key, sizeof(key), data, ret_n);
-}
-
-static int find_by_name(const struct index *ix, unsigned char tag, const char *name,
-                        unsigned char data[DATA_MAX], size_t *ret_n)
-{
-    unsigned char key[KEY_MAX];
-    size_t len;
-
-    if (!name_is_valid(name))
-        return -ENOENT;
-    len = strlen(name);
-    key[0] = tag;
-    memcpy(key + 1, name, len);
-    return record_find(ix, key, 1 + len, data, ret_n);
+    return probes >= ix->slot_count ? -ENOENT : -EBADMSG;
 }
 
 /* --- what comes out ------------------------------------------------------------------------ */
 
-/* The only ways for a user or group out of this file. Nothing that fails here is handed on. */
-static int user_take(const unsigned char *data, size_t n, struct index_user *ret_user)
+/*
+ * The only ways for a user or group out of this file. Nothing that fails here is handed on.
+ * Return: 0, -ENOENT if the entry is of another kind, -EBADMSG if it cannot be.
+ */
+static int user_take(uint32_t id, const struct index_entry *e, struct index_user *ret_user)
 {
-    struct index_user user;
-
-    if (n != sizeof(user))
+    if (e->kind == INDEX_KIND_GROUP)
+        return -ENOENT;
+    if (e->kind != INDEX_KIND_USER || !id_is_allocatable(id) ||
+        !name_is_valid_n(e->name, sizeof(e->name)))
         return -EBADMSG;
-    memcpy(&user, data, sizeof(user));
-    user.uid = le32toh(user.uid);
-    user.gid = le32toh(user.gid);
-    user.shell = le32toh(user.shell);
-    if (!id_is_allocatable(user.uid) || !id_is_outer(user.gid) ||
-        !name_is_valid_n(user.name, sizeof(user.name)))
-        return -EBADMSG;
-    *ret_user = user;
+    ret_user->uid = ret_user->gid = id;
+    ret_user->shell = e->shell;
+    memcpy(ret_user->name, e->name, sizeof(ret_user->name));
     return 0;
 }
 
-static int group_take(const unsigned char *data, size_t n, struct index_group *ret_group)
+static int group_take(uint32_t id, const struct index_entry *e, struct index_group *ret_group)
 {
-    struct index_group group;
-
-    if (n != sizeof(group))
+    if ((e->kind != INDEX_KIND_USER && e->kind != INDEX_KIND_GROUP) || !id_is_allocatable(id) ||
+        !name_is_valid_n(e->name, sizeof(e->name)))
         return -EBADMSG;
-    memcpy(&group, data, sizeof(group));
-    group.gid = le32toh(group.gid);
-    if (!id_is_allocatable(group.gid) || !name_is_valid_n(group.name, sizeof(group.name)))
-        return -EBADMSG;
-    *ret_group = group;
+    ret_group->gid = id;
+    memcpy(ret_group->name, e->name, sizeof(ret_group->name));
     return 0;
 }
 
 int index_user_by_uid(const struct index *ix, uint32_t uid, struct index_user *ret_user)
 {
-    unsigned char data[DATA_MAX];
-    struct index_user user;
-    size_t n;
-    int r;
+    struct index_entry entry;
+    int r = entry_by_id(ix, uid, &entry);
 
-    r = find_by_id(ix, 'u', uid, data, &n);
-    if (r == 0)
-        r = user_take(data, n, &user);
-    if (r < 0)
-        return r;
-    if (user.uid != uid)
-        return -EBADMSG;
-    *ret_user = user;
-    return 0;
+    return r < 0 ? r : user_take(uid, &entry, ret_user);
 }
 
 int index_user_by_name(const struct index *ix, const char *name, struct index_user *ret_user)
 {
-    unsigned char data[DATA_MAX];
-    struct index_user user;
-    size_t n;
-    int r;
+    struct index_entry entry;
+    uint32_t id;
+    int r = entry_by_name(ix, name, &id, &entry);
 
-    r = find_by_name(ix, 'n', name, data, &n);
-    if (r == 0)
-        r = user_take(data, n, &user);
-    if (r < 0)
-        return r;
-    if (strcmp(user.name, name) != 0)
-        return -EBADMSG;
-    *ret_user = user;
-    return 0;
+    return r < 0 ? r : user_take(id, &entry, ret_user);
 }
 
 int index_group_by_gid(const struct index *ix, uint32_t gid, struct index_group *ret_group)
 {
-    unsigned char data[DATA_MAX];
-    struct index_group group;
-    size_t n;
-    int r;
+    struct index_entry entry;
+    int r = entry_by_id(ix, gid, &entry);
 
-    r = find_by_id(ix, 'g', gid, data, &n);
-    if (r == 0)
-        r = group_take(data, n, &group);
-    if (r < 0)
-        return r;
-    if (group.gid != gid)
-        return -EBADMSG;
-    *ret_group = group;
-    return 0;
+    return r < 0 ? r : group_take(gid, &entry, ret_group);
 }
 
 int index_group_by_name(const struct index *ix, const char *name, struct index_group *ret_group)
 {
-    unsigned char data[DATA_MAX];
-    struct index_group group;
-    size_t n;
+    struct index_entry entry;
+    uint32_t id;
+    int r = entry_by_name(ix, name, &id, &entry);
+
+    return r < 0 ? r : group_take(id, &entry, ret_group);
+}
+
+/* The list at @at, which is not 0, into @list: the count and so many gids, as they are stored. */
+static int list_read(const struct index *ix, uint32_t at, uint32_t list[1 + INDEX_GROUPS_MAX])
+{
+    uint32_t n = 1 + INDEX_GROUPS_MAX;
     int r;
 
-    r = find_by_name(ix, 'G', name, data, &n);
-    if (r == 0)
-        r = group_take(data, n, &group);
+    if (at >= ix->gid_count)
+        return -EBADMSG;
+    if (n > ix->gid_count - at)
+        n = ix->gid_count - at;
+    r = bytes_read(ix, gids_at(ix) + (uint64_t)at * sizeof(*list), list, n * sizeof(*list));
     if (r < 0)
         return r;
-    if (strcmp(group.name, name) != 0)
-        return -EBADMSG;
-    *ret_group = group;
-    return 0;
+    return le32toh(list[0]) < n ? 0 : -EBADMSG;
 }
 
 int index_groups_of(const struct index *ix, const char *name, uint32_t ret_gids[INDEX_GROUPS_MAX],
                     size_t *ret_n)
 {
-    unsigned char data[DATA_MAX];
+    uint32_t list[1 + INDEX_GROUPS_MAX] = {0}, id, n;
+    struct index_entry entry;
     struct index_user user;
-    size_t n;
     int r;
 
-    r = index_user_by_name(ix, name, &user);
+    r = entry_by_name(ix, name, &id, &entry);
+    if (r == 0)
+        r = user_take(id, &entry, &user);
+    if (r == 0 && entry.gids_at != 0)
+        r = list_read(ix, le32toh(entry.gids_at), list);
     if (r < 0)
         return r;
-    r = find_by_name(ix, 'm', name, data, &n);
-    if (r == -ENOENT) {
-        *ret_n = 0;
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    if (n % 4 != 0)
-        return -EBADMSG;
+    n = le32toh(list[0]);
     /* All or nothing: one bad gid spoils the list. */
-    for (size_t i = 0; i < n / 4; i++) {
-        if (!id_is_allocatable(u32_get(data + i * 4)))
+    for (uint32_t i = 1; i <= n; i++) {
+        if (!id_is_allocatable(le32toh(list[i])))
             return -EBADMSG;
     }
-    for (size_t i = 0; i < n / 4; i++)
-        ret_gids[i] = u32_get(data + i * 4);
-    *ret_n = n / 4;
+    for (uint32_t i = 1; i <= n; i++)
+        ret_gids[i - 1] = le32toh(list[i]);
+    *ret_n = n;
     return 0;
 }
 
 /* --- listing ------------------------------------------------------------------------------- */
 
-/* Records of one kind: equal sizes, side by side, ascending ids. */
-struct listing {
-    uint64_t at;
-    uint32_t count;
-    uint32_t data_bytes;
-    unsigned char tag;
-};
-
-/* Record number @i. Return: 0 with its data and the id in its key, -EBADMSG, -errno of pread(2). */
-static int listing_read(const struct index *ix, const struct listing *l, uint32_t i,
-                        unsigned char data[DATA_MAX], uint32_t *ret_id)
+/* The first entry above @after that is of @kind or, for INDEX_KIND_NONE, in use at all. */
+static int entry_next(const struct index *ix, uint32_t after, enum index_kind kind,
+                      uint32_t *ret_id, struct index_entry *ret_entry)
 {
-    unsigned char rec[HEAD_BYTES + ID_KEY_BYTES + DATA_MAX];
-    size_t size = HEAD_BYTES + ID_KEY_BYTES + l->data_bytes;
-    int r;
+    struct index_entry entries[ENTRIES_BATCH];
+    uint32_t i = after < ix->id_first ? 0 : after - ix->id_first + 1, n;
 
-    r = bytes_read(ix, l->at + (uint64_t)i * size, rec, size);
-    if (r < 0)
-        return r;
-    if (u32_get(rec) != ID_KEY_BYTES || u32_get(rec + 4) != l->data_bytes ||
-        rec[HEAD_BYTES] != l->tag)
-        return -EBADMSG;
-    memcpy(data, rec + HEAD_BYTES + ID_KEY_BYTES, l->data_bytes);
-    *ret_id = u32_get(rec + HEAD_BYTES + 1);
-    return 0;
-}
+    for (; i < ix->entry_count; i += n) {
+        int r;
 
-/* Does the record at @place, or the end, follow right after @after? The hint, put to the proof. */
-static int place_prove(const struct index *ix, const struct listing *l, uint32_t after,
-                       uint32_t place, bool *ret_is_right)
-{
-    unsigned char data[DATA_MAX];
-    uint32_t id;
-    int r;
-
-    *ret_is_right = false;
-    if (place > l->count)
-        return 0;
-    if (place > 0) {
-        r = listing_read(ix, l, place - 1, data, &id);
+        n = ix->entry_count - i < ENTRIES_BATCH ? ix->entry_count - i : ENTRIES_BATCH;
+        r = entries_read(ix, i, entries, n);
         if (r < 0)
             return r;
-        if (id > after)
+        for (uint32_t k = 0; k < n; k++) {
+            if (entries[k].kind == INDEX_KIND_NONE ||
+                (entries[k].kind == INDEX_KIND_GROUP && kind == INDEX_KIND_USER))
+                continue;
+            *ret_id = ix->id_first + i + k;
+            *ret_entry = entries[k];
             return 0;
+        }
     }
-    if (place < l->count) {
-        r = listing_read(ix, l, place, data, &id);
-        if (r < 0)
-            return r;
-        if (id <= after)
-            return 0;
-    }
-    *ret_is_right = true;
-    return 0;
+    return -ENOENT;
 }
 
-static int place_search(const struct index *ix, const struct listing *l, uint32_t after,
-                        uint32_t *ret_place)
+int index_user_next(const struct index *ix, uint32_t after, struct index_user *ret_user)
 {
-    unsigned char data[DATA_MAX];
-    uint32_t low = 0, high = l->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, id;
-        int r = listing_read(ix, l, middle, data, &id);
-
-        if (r < 0)
-            return r;
-        if (id > after)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    *ret_place = low;
-    return 0;
-}
-
-static int listing_next(const struct index *ix, const struct listing *l, uint32_t after,
-                        uint32_t *place, unsigned char data[DATA_MAX], uint32_t *ret_id)
-{
-    bool is_right;
-    int r;
-
-    r = place_prove(ix, l, after, *place, &is_right);
-    if (r == 0 && !is_right)
-        r = place_search(ix, l, after, place);
-    if (r < 0)
-        return r;
-    if (*place == l->count)
-        return -ENOENT;
-    r = listing_read(ix, l, *place, data, ret_id);
-    if (r < 0)
-        return r;
-    /* Strictly upwards, even if the file was changed since the place was found: listings end. */
-    return *ret_id > after ? 0 : -EBADMSG;
-}
-
-int index_user_next(const struct index *ix, uint32_t after, uint32_t place,
-                    struct index_user *ret_user, uint32_t *ret_place)
-{
-    const struct listing l = {USERS_AT, ix->user_count, sizeof(*ret_user), 'u'};
-    unsigned char data[DATA_MAX];
-    struct index_user user;
+    struct index_entry entry;
     uint32_t id;
-    int r;
+    int r = entry_next(ix, after, INDEX_KIND_USER, &id, &entry);
 
-    r = listing_next(ix, &l, after, &place, data, &id);
-    if (r == 0)
-        r = user_take(data, sizeof(user), &user);
-    if (r < 0)
-        return r;
-    if (user.uid != id)
-        return -EBADMSG;
-    *ret_user = user;
-    *ret_place = place + 1;
-    return 0;
+    return r < 0 ? r : user_take(id, &entry, ret_user);
 }
 
-int index_group_next(const struct index *ix, uint32_t after, uint32_t place,
-                     struct index_group *ret_group, uint32_t *ret_place)
+int index_group_next(const struct index *ix, uint32_t after, struct index_group *ret_group)
 {
-    const struct listing l = {groups_at(ix), ix->group_count, sizeof(*ret_group), 'g'};
-    unsigned char data[DATA_MAX];
-    struct index_group group;
+    struct index_entry entry;
     uint32_t id;
-    int r;
+    int r = entry_next(ix, after, INDEX_KIND_NONE, &id, &entry);
 
-    r = listing_next(ix, &l, after, &place, data, &id);
-    if (r == 0)
-        r = group_take(data, sizeof(group), &group);
-    if (r < 0)
-        return r;
-    if (group.gid != id)
-        return -EBADMSG;
-    *ret_group = group;
-    *ret_place = place + 1;
-    return 0;
+    return r < 0 ? r : group_take(id, &entry, ret_group);
 }

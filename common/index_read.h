@@ -6,7 +6,7 @@
  * allocated, locked, logged or configured. The file is read with pread(2), not mapped: its owner
  * may be unprivileged, and a mapped file that its owner cuts short raises SIGBUS in root's
  * processes. Every answer is checked again after reading, so a forged file can swap our own users
- * among each other and cannot bring out an id outside ID_OUTER_MIN..ID_OUTER_MAX or a name that is
+ * among each other and cannot bring out an id outside ID_ALLOC_MIN..ID_ALLOC_MAX or a name that is
  * none of ours.
  */
 #ifndef ATELIER_INDEX_READ_H
@@ -21,10 +21,11 @@
 struct index {
     int fd;
     uint32_t size_bytes;
-    uint32_t user_count;
-    uint32_t group_count;
-    uint64_t generation;                     /* equals meta.generation in registry.db */
-    unsigned char tables[INDEX_META_OFFSET]; /* position and length of the 256 hash tables */
+    uint32_t id_first;
+    uint32_t entry_count;
+    uint32_t slot_count;
+    uint32_t gid_count;
+    uint64_t generation; /* equals meta.generation in registry.db */
 };
 
 /**
@@ -50,7 +51,7 @@ void index_close(struct index *ix);
  * @ret_user: Numbers in host byte order; name is a valid name
  *
  * Return: 0; -ENOENT if there is none, and without any read if the key could not be one of ours;
- * -EBADMSG if what was found does not fit the key or the ranges, or the file is torn; -errno of
+ * -EBADMSG if what was found cannot be, or the file is torn; -errno of
  * pread(2). All look-ups below return the same.
  */
 int index_user_by_uid(const struct index *ix, uint32_t uid, struct index_user *ret_user);
@@ -71,19 +72,14 @@ int index_groups_of(const struct index *ix, const char *name, uint32_t ret_gids[
 
 /**
  * index_user_next() - Listing: the user with the smallest uid above @after
- * @after:     Last uid seen, 0 to begin
- * @place:     What the call before gave in @ret_place, 0 to begin. Only a hint: it is proved
- *             against the file, so it may come from another index
- * @ret_place: For the next call
+ * @after: Last uid seen, 0 to begin
  *
  * The cursor is the id, so an index that is replaced between two calls neither repeats nor skips
  * anybody who is in both.
  *
  * Return: as above; -ENOENT at the end.
  */
-int index_user_next(const struct index *ix, uint32_t after, uint32_t place,
-                    struct index_user *ret_user, uint32_t *ret_place);
-int index_group_next(const struct index *ix, uint32_t after, uint32_t place,
-                     struct index_group *ret_group, uint32_t *ret_place);
+int index_user_next(const struct index *ix, uint32_t after, struct index_user *ret_user);
+int index_group_next(const struct index *ix, uint32_t after, struct index_group *ret_group);
 
 #endif

@@ -64,32 +64,30 @@ enum nss_status _nss_atelier_getgrnam_r(const char *name, struct group *gr, char
 enum nss_status _nss_atelier_setgrent(int stay_open)
 {
     (void)stay_open;
-    atomic_store(&group_cursor, cursor_make(0, 0));
+    atomic_store(&group_cursor, 0);
     return NSS_STATUS_SUCCESS;
 }
 
 enum nss_status _nss_atelier_endgrent(void)
 {
-    atomic_store(&group_cursor, cursor_make(0, 0));
+    atomic_store(&group_cursor, 0);
     return NSS_STATUS_SUCCESS;
 }
 
 enum nss_status _nss_atelier_getgrent_r(struct group *gr, char *buffer, size_t size, int *errnop)
 {
-    uint64_t cursor = atomic_load(&group_cursor);
+    uint32_t cursor = atomic_load(&group_cursor);
     struct index_group group;
     struct lookup l;
-    uint32_t place;
     int r;
 
     r = lookup_begin(&l);
     while (r == 0) {
-        r = index_group_next(&l.index, cursor_id(cursor), cursor_place(cursor), &group, &place);
+        r = index_group_next(&l.index, cursor, &group);
         if (r == 0)
             r = group_fill(&group, gr, buffer, size);
         /* As in getpwent_r. */
-        if (r < 0 ||
-            atomic_compare_exchange_strong(&group_cursor, &cursor, cursor_make(group.gid, place)))
+        if (r < 0 || atomic_compare_exchange_strong(&group_cursor, &cursor, group.gid))
             break;
     }
     return lookup_end(&l, r, errnop);

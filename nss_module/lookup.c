@@ -13,7 +13,7 @@
 #define NSS_INDEX_DIR ATELIER_STATE_DIR "/" INDEX_DIR_NAME
 #endif
 
-_Static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "the cursors need no lock");
+_Static_assert(__atomic_always_lock_free(sizeof(uint32_t), 0), "the cursors need no lock");
 
 int lookup_begin(struct lookup *l)
 {

@@ -36,27 +36,11 @@ int lookup_begin(struct lookup *l);
 enum nss_status lookup_end(struct lookup *l, int r, int *errnop);
 
 /*
- * Where a listing stands: the last id in the upper half, the hint for index_*_next() in the lower.
- * One per process and kind, as POSIX has it (a thread may go on where another began). A single
- * atomic word, because callers that go past glibc's lock exist, and because a lock would be found
- * locked for ever in the child of a fork.
+ * Where a listing stands: the last id. One per process and kind, as POSIX has it (a thread may go
+ * on where another began). Atomic, because callers that go past glibc's lock exist, and because a
+ * lock would be found locked for ever in the child of a fork.
  */
-typedef _Atomic uint64_t listing_cursor;
-
-static inline uint64_t cursor_make(uint32_t id, uint32_t place)
-{
-    return (uint64_t)id << 32 | place;
-}
-
-static inline uint32_t cursor_id(uint64_t cursor)
-{
-    return (uint32_t)(cursor >> 32);
-}
-
-static inline uint32_t cursor_place(uint64_t cursor)
-{
-    return (uint32_t)cursor;
-}
+typedef _Atomic uint32_t listing_cursor;
 
 /* The caller's buffer, filled from its start. */
 struct room {

@@ -74,33 +74,30 @@ enum nss_status _nss_atelier_getpwnam_r(const char *name, struct passwd *pw, cha
 enum nss_status _nss_atelier_setpwent(int stay_open)
 {
     (void)stay_open;
-    atomic_store(&user_cursor, cursor_make(0, 0));
+    atomic_store(&user_cursor, 0);
     return NSS_STATUS_SUCCESS;
 }
 
 enum nss_status _nss_atelier_endpwent(void)
 {
-    atomic_store(&user_cursor, cursor_make(0, 0));
+    atomic_store(&user_cursor, 0);
     return NSS_STATUS_SUCCESS;
 }
 
 enum nss_status _nss_atelier_getpwent_r(struct passwd *pw, char *buffer, size_t size, int *errnop)
 {
-    uint64_t cursor = atomic_load(&user_cursor);
+    uint32_t cursor = atomic_load(&user_cursor);
     struct index_user user;
     struct lookup l;
-    uint32_t place;
     int r;
 
     r = lookup_begin(&l);
     while (r == 0) {
-        r = index_user_next(&l.index, cursor_id(cursor), cursor_place(cursor), &user, &place);
+        r = index_user_next(&l.index, cursor, &user);
         if (r == 0)
             r = passwd_fill(&user, pw, buffer, size);
-        /* Only what was handed out moves the cursor; if another thread moved it, go on from there.
-         */
-        if (r < 0 ||
-            atomic_compare_exchange_strong(&user_cursor, &cursor, cursor_make(user.uid, place)))
+        /* Only what was handed out moves the cursor; if another thread moved it, go on there. */
+        if (r < 0 || atomic_compare_exchange_strong(&user_cursor, &cursor, user.uid))
             break;
     }
     return lookup_end(&l, r, errnop);

@@ -6,17 +6,82 @@
  * space, only a rename. It is renamed after COMMIT: before, NSS could show a user whose id the
  * registry gives to somebody else after a crash. The generation is in both, so that
  * a crash between the two is seen at the next open.
+ *
+ * The rows of the last publication stay in memory, and a publication reads again what the change
+ * has touched. They are worth something only as long as they are what the database says: whatever
+ * goes wrong on the way makes us forget them, and the next publication reads all.
  */
 #include "registry/change.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
-#include "registry/index_rows.h"
+#include "registry/index_image.h"
 #include "registry/index_write.h"
 #include "registry/registry_internal.h"
 
 #include "common/banned.h"
+
+/* --- what the change concerns -------------------------------------------------------------- */
+
+void change_touch(struct registry *reg, uint32_t id)
+{
+    /* Another id cannot be in the index; a row that has one is found at the next start. */
+    if (!id_is_allocatable(id))
+        return;
+    id -= ID_ALLOC_MIN;
+    reg->touched[id / 8] |= (unsigned char)(1u << id % 8);
+    reg->is_touched = true;
+}
+
+static bool is_touched(const struct registry *reg, uint32_t id)
+{
+    id -= ID_ALLOC_MIN;
+    return (reg->touched[id / 8] & 1u << id % 8) != 0;
+}
+
+static void touched_clear(struct registry *reg)
+{
+    if (reg->is_touched)
+        memset(reg->touched, 0, sizeof(reg->touched));
+    reg->is_touched = false;
+}
+
+void change_touch_all(struct registry *reg)
+{
+    index_rows_forget(&reg->rows);
+    touched_clear(reg);
+}
+
+/* Side by side they are read together: an import touches thousands in a row. */
+static int touched_read(struct registry *reg)
+{
+    int r = 0;
+
+    for (uint32_t id = ID_ALLOC_MIN, end; r == 0 && id <= ID_ALLOC_MAX; id = end + 1) {
+        for (end = id; end <= ID_ALLOC_MAX && is_touched(reg, end);)
+            end++;
+        if (end > id)
+            r = index_rows_read(reg, &reg->rows, id, end - 1);
+    }
+    return r;
+}
+
+/* Make the rows in memory those that this connection sees. */
+static int rows_refresh(struct registry *reg)
+{
+    int r = 0;
+
+    if (!reg->rows.v)
+        r = index_rows_read(reg, &reg->rows, 0, UINT32_MAX);
+    else if (reg->is_touched)
+        r = touched_read(reg);
+    touched_clear(reg);
+    return r;
+}
+
+/* --- transactions -------------------------------------------------------------------------- */
 
 int change_begin(struct registry *reg)
 {
@@ -37,9 +102,10 @@ void change_abort(struct registry *reg)
     /* After a full disk or an I/O error SQLite has rolled back by itself. */
     if (st.s && sqlite3_get_autocommit(reg->db) == 0)
         (void)sqlite3_step(st.s);
+    touched_clear(reg);
 }
 
-int change_commit(struct registry *reg)
+static int commit(struct registry *reg)
 {
     int r;
 
@@ -53,6 +119,18 @@ int change_commit(struct registry *reg)
     return r;
 }
 
+int change_commit(struct registry *reg)
+{
+    int r = commit(reg);
+
+    /* Stored and not published, for a reason that only the caller knows. */
+    if (reg->is_touched)
+        change_touch_all(reg);
+    return r;
+}
+
+/* --- publication --------------------------------------------------------------------------- */
+
 static int generation_next(struct registry *reg)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_GENERATION_NEXT);
@@ -60,26 +138,49 @@ static int generation_next(struct registry *reg)
     return stmt_run(&st, "count the generation");
 }
 
-void change_touch(struct registry *reg, uint32_t id)
+static int generation_get(struct registry *reg, uint64_t *ret_generation)
 {
-    /* Every publication reads all rows. */
-    (void)reg;
-    (void)id;
+    cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_GENERATION);
+    int r = stmt_step(&st, "read the generation");
+
+    if (r == 0)
+        return registry_fail(reg, -EBADMSG, "table meta is empty");
+    if (r < 0)
+        return r;
+    *ret_generation = (uint64_t)stmt_col_int(&st, 0);
+    return 0;
 }
 
-/* The rows as this connection sees them now, into the temporary file. */
+/* The index of the rows as this connection sees them now. */
+static int image_make(struct registry *reg, struct index_image *ret_image)
+{
+    uint64_t generation = 0;
+    int r = generation_get(reg, &generation);
+
+    if (r == 0)
+        r = rows_refresh(reg);
+    if (r < 0)
+        return r;
+    r = index_image_build(&reg->rows, generation, ret_image);
+    return r < 0 ? registry_fail(reg, r, "make the new index") : 0;
+}
+
+static int image_write(struct registry *reg, const struct index_image *image)
+{
+    int r = index_write(reg->nss_fd, image);
+
+    if (r < 0)
+        (void)registry_fail(reg, r, "write the new index " INDEX_DIR_NAME "/" INDEX_TMP_NAME);
+    return r;
+}
+
+/* Rows into the temporary file. */
 static int index_prepare(struct registry *reg)
 {
-    struct index_rows rows = {0};
-    int r = index_rows_load(reg, &rows);
+    cleanup_index_image struct index_image image = {0};
+    int r = image_make(reg, &image);
 
-    if (r == 0) {
-        r = index_write(reg->nss_fd, &rows);
-        if (r < 0)
-            (void)registry_fail(reg, r, "write the new index " INDEX_DIR_NAME "/" INDEX_TMP_NAME);
-    }
-    index_rows_done(&rows);
-    return r;
+    return r < 0 ? r : image_write(reg, &image);
 }
 
 static int index_swap(struct registry *reg)
@@ -116,74 +217,89 @@ void registry_on_publish(struct registry *reg, void (*fn)(void *arg), void *arg)
  */
 static int entitled_still(struct registry *reg, registry_taken_fn taken, void *arg)
 {
-    int r = taken(arg, NULL, 0);
+    int r = taken ? taken(arg, NULL, 0) : 0;
 
     if (r == 0)
         return 0;
     return registry_fail(reg, r < 0 ? r : -EBUSY, "not stored: the right to give out ids is over");
 }
 
-int change_publish(struct registry *reg, registry_taken_fn taken, void *arg)
+/* Everything up to COMMIT. */
+static int change_store(struct registry *reg, registry_taken_fn taken, void *arg)
 {
     int r = generation_next(reg);
 
     if (r == 0)
         r = index_prepare(reg);
-    if (r < 0) {
-        change_abort(reg);
-        return r;
-    }
-    r = entitled_still(reg, taken, arg);
-    if (r < 0)
-        change_abort(reg);
-    else
-        r = change_commit(reg);
-    if (r < 0) {
-        (void)index_sweep(reg->nss_fd);
-        return r;
-    }
-    return index_swap(reg);
+    if (r == 0)
+        r = entitled_still(reg, taken, arg);
+    if (r == 0)
+        return commit(reg);
+    change_abort(reg);
+    return r;
 }
 
-static int index_rebuild(struct registry *reg)
+int change_publish(struct registry *reg, registry_taken_fn taken, void *arg)
 {
-    int r = index_prepare(reg);
+    int r = change_store(reg, taken, arg);
 
-    return r < 0 ? r : index_swap(reg);
+    if (r < 0)
+        (void)index_sweep(reg->nss_fd);
+    else /* Between these two: stored, and nobody has seen it yet. */
+        r = index_swap(reg);
+    if (r < 0)
+        change_touch_all(reg);
+    return r;
+}
+
+/* What is stored, into the index. Return: 0 or a negative errno, and then it is behind. */
+static int index_renew(struct registry *reg)
+{
+    int r;
+
+    reg->index_behind = true;
+    change_touch_all(reg);
+    r = index_prepare(reg);
+    if (r == 0)
+        r = index_swap(reg);
+    if (r < 0)
+        change_touch_all(reg);
+    return r;
 }
 
 int index_catch_up(struct registry *reg)
 {
-    return reg->index_behind ? index_rebuild(reg) : 0;
-}
-
-int index_agree(struct registry *reg)
-{
-    struct registry_counts counts;
-    int r;
-
-    r = index_sweep(reg->nss_fd);
-    if (r < 0)
-        return registry_fail(reg, r, "remove " INDEX_DIR_NAME "/" INDEX_TMP_NAME);
-    r = registry_count(reg, &counts);
-    if (r < 0)
-        return r;
-    if (index_is_current(reg->nss_fd, counts.generation))
-        return 0;
-    return index_rebuild(reg);
+    return reg->index_behind ? index_renew(reg) : 0;
 }
 
 int registry_rebuild_index(struct registry *reg)
 {
-    int r = change_begin(reg);
+    int r = index_catch_up(reg);
 
     if (r == 0)
-        r = generation_next(reg);
-    if (r == 0)
-        r = change_commit(reg);
-    if (r < 0) {
-        change_abort(reg);
+        r = change_begin(reg);
+    if (r < 0)
         return r;
+    change_touch_all(reg);
+    return change_publish(reg, NULL, NULL);
+}
+
+int index_agree(struct registry *reg)
+{
+    cleanup_index_image struct index_image image = {0};
+    int r = index_sweep(reg->nss_fd);
+
+    if (r < 0)
+        return registry_fail(reg, r, "remove " INDEX_DIR_NAME "/" INDEX_TMP_NAME);
+    change_touch_all(reg);
+    r = image_make(reg, &image);
+    if (r == 0 && !index_is_current(reg->nss_fd, &image)) {
+        r = image_write(reg, &image);
+        if (r == 0)
+            r = index_swap(reg);
     }
-    return index_rebuild(reg);
+    if (r < 0)
+        return r;
+    r = index_sweep_old(reg->nss_fd);
+    return r < 0 ? registry_fail(reg, r, "remove " INDEX_DIR_NAME "/" INDEX_OLD_NAME) : 0;
 }

@@ -19,13 +19,20 @@ int change_commit(struct registry *reg);
 /**
  * change_touch() - Say that the open change concerns what NSS answers for an id
  * @id: Of a user (its row or its memberships) or of a group
+ *
+ * To be called for every such id, before the change ends: change_publish() reads these rows and no
+ * others. change_abort() takes it back.
  */
 void change_touch(struct registry *reg, uint32_t id);
+
+/* The same for all ids, those that are not in use included. */
+void change_touch_all(struct registry *reg);
 
 /**
  * change_publish() - End a change that NSS can see
  *
- * @taken: Asked once more, with neither name nor id, when nothing but COMMIT is left to do
+ * @taken: Asked once more, with neither name nor id, when nothing but COMMIT is left to do; NULL
+ * for a change that gives out neither
  * @arg:   For @taken
  *
  * The steps 1 (generation) to 6 of registry.h.
@@ -43,7 +50,14 @@ int change_publish(struct registry *reg, registry_taken_fn taken, void *arg);
  */
 int index_catch_up(struct registry *reg);
 
-/* Sweep what a crash left, and write the index if it is not that of this database. */
+/**
+ * index_agree() - Sweep what a crash left, and write the index if it is not that of this database
+ *
+ * The index that the rows in the database make is compared with the file byte by byte, so an older,
+ * torn or damaged one is found, and rows that were changed behind the registry's back as well.
+ *
+ * Return: 0 or a negative errno.
+ */
 int index_agree(struct registry *reg);
 
 #endif

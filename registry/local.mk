@@ -9,6 +9,7 @@ libregistry_la_SOURCES = \
 	%D%/group.c %D%/group.h \
 	%D%/group_change.c \
 	%D%/id.c %D%/id.h \
+	%D%/index_image.c %D%/index_image.h \
 	%D%/index_rows.c %D%/index_rows.h \
 	%D%/index_write.c %D%/index_write.h \
 	%D%/ledger.c %D%/ledger.h \
@@ -26,5 +27,5 @@ libregistry_la_SOURCES = \
 	%D%/user.c \
 	%D%/user_change.c \
 	%D%/user_state.c %D%/user_state.h
-libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS) $(CDB_CFLAGS)
-libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS) $(CDB_LIBS)
+libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
+libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS)

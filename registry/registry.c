@@ -221,7 +221,7 @@ static int db_settings(struct registry *reg, bool is_journal)
         {"PRAGMA cell_size_check = ON", NULL},
         {"PRAGMA temp_store = MEMORY", NULL},
         {"PRAGMA mmap_size = 0", NULL},
-        /* KiB: every new index reads all users; 50,000 of them fit. */
+        /* KiB: start reads all users for the index; 50,000 of them fit. */
         {"PRAGMA cache_size = -16384", NULL},
         {"PRAGMA journal_size_limit = 4194304", NULL},
     };
@@ -352,6 +352,7 @@ void registry_close(struct registry *reg)
         (void)sqlite3_close(reg->db);
     }
     ledger_close(reg);
+    index_rows_forget(&reg->rows);
     cleanup_close_p(&reg->nss_fd);
     cleanup_close_p(&reg->registry_fd);
     /* Last: from here on another process may open it. */

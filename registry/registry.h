@@ -98,8 +98,9 @@ struct registry_options {
  *
  * Makes the group GROUP_ALL_USERS with the first free gid if the database is new. Ids and names
  * that the ledger has and the database has not are used up from now on. Removes temporary files of
- * a crash. Writes the index if it is not that of this database. Forgets links that expired
- * LINK_KEPT_S before the newest one was made, or before now if that is earlier.
+ * a crash, and an index of an older version. Writes the index if it is not, byte by byte, what the
+ * database says. Forgets links that expired LINK_KEPT_S before the newest one was made, or before
+ * now if that is earlier.
  *
  * Users and groups outside of the range of @options stay: it is of ids that are given out.
  *
@@ -121,6 +122,15 @@ void registry_close(struct registry *reg);
  * @arg: For @fn
  */
 void registry_on_publish(struct registry *reg, void (*fn)(void *arg), void *arg);
+
+/**
+ * registry_rebuild_index() - Read all rows from the database and publish them to NSS anew
+ *
+ * Counts the generation up, so that it can be seen to have been done.
+ *
+ * Return: 0 or a negative errno.
+ */
+int registry_rebuild_index(struct registry *reg);
 
 /**
  * registry_error() - Why the last call that failed did so, for the log
@@ -611,9 +621,6 @@ struct registry_counts {
 };
 
 int registry_count(struct registry *reg, struct registry_counts *ret_counts);
-
-/* Write the index anew from the rows of the database, whatever is there. Return: 0 or -errno. */
-int registry_rebuild_index(struct registry *reg);
 
 /* --- backup -------------------------------------------------------------------------------- */
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* index_build.c - index files for tests, written with TinyCDB. */
+/* index_build.c - index files for tests, written without the code that writes the real ones. */
 #include "tests/unit/index_build.h"
 
-#include <cdb.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,103 +18,176 @@
 
 #define PATH_BYTES 512
 
-/* A record and its slots: cdb's tables have two slots per record. */
-static size_t record_bytes(size_t key_n, size_t data_n)
+/* The parts of the file, but for the header, as they will be in it. */
+struct out {
+    uint32_t first, count;
+    struct index_entry *entries;
+    uint32_t *slots, slot_count;
+    uint32_t *gids, gid_count;
+};
+
+/* --- offsets ------------------------------------------------------------------------------- */
+
+uint32_t header_get(const unsigned char *file, size_t field)
 {
-    return 8 + key_n + data_n + 16;
+    uint32_t value;
+
+    memcpy(&value, file + field, sizeof(value));
+    return le32toh(value);
 }
 
-static size_t content_bytes(const struct index_content *c)
+void header_set(unsigned char *file, size_t field, uint32_t value)
 {
-    size_t n = INDEX_META_OFFSET + record_bytes(1, sizeof(struct index_meta));
-
-    n += c->user_count * record_bytes(5, sizeof(struct index_user));
-    n += c->group_count * record_bytes(5, sizeof(struct index_group));
-    for (size_t i = 0; i < c->user_count; i++)
-        n += record_bytes(1 + strlen(c->users[i].name), sizeof(struct index_user));
-    for (size_t i = 0; i < c->group_count; i++)
-        n += record_bytes(1 + strlen(c->groups[i].name), sizeof(struct index_group));
-    for (size_t i = 0; i < c->member_count; i++)
-        n += record_bytes(1 + strlen(c->members[i].name), c->members[i].gid_count * 4);
-    return n;
+    value = htole32(value);
+    memcpy(file + field, &value, sizeof(value));
 }
 
-static int add_id(struct cdb_make *cdb, char tag, uint32_t id, const void *data, size_t n)
+size_t entry_offset(const unsigned char *file, uint32_t id)
 {
-    unsigned char key[5] = {(unsigned char)tag};
-
-    id = htole32(id);
-    memcpy(key + 1, &id, sizeof(id));
-    return cdb_make_add(cdb, key, sizeof(key), data, (unsigned)n);
+    return 64 + (size_t)40 * (id - HEADER_GET(file, id_first));
 }
 
-static int add_name(struct cdb_make *cdb, char tag, const char *name, const void *data, size_t n)
+size_t slots_offset(const unsigned char *file)
 {
-    char key[1 + NAME_SIZE] = {tag};
-
-    memcpy(key + 1, name, strlen(name));
-    return cdb_make_add(cdb, key, (unsigned)(1 + strlen(name)), data, (unsigned)n);
+    return 64 + (size_t)40 * HEADER_GET(file, entry_count);
 }
 
-static struct index_user user_le(struct index_user user)
+size_t gids_offset(const unsigned char *file)
 {
-    user.uid = htole32(user.uid);
-    user.gid = htole32(user.gid);
-    user.shell = htole32(user.shell);
-    return user;
+    return slots_offset(file) + (size_t)4 * HEADER_GET(file, slot_count);
 }
 
-static struct index_group group_le(struct index_group group)
+/* --- the file ------------------------------------------------------------------------------ */
+
+/* Lowest and highest id that is in use; none is 10000, 9999. */
+static void range_find(const struct index_content *c, uint32_t *ret_first, uint32_t *ret_last)
 {
-    group.gid = htole32(group.gid);
-    return group;
+    uint32_t first = ~0u, last = 0;
+
+    for (size_t i = 0; i < c->user_count; i++) {
+        first = c->users[i].uid < first ? c->users[i].uid : first;
+        last = c->users[i].uid > last ? c->users[i].uid : last;
+    }
+    for (size_t i = 0; i < c->group_count; i++) {
+        first = c->groups[i].gid < first ? c->groups[i].gid : first;
+        last = c->groups[i].gid > last ? c->groups[i].gid : last;
+    }
+    *ret_first = last == 0 ? 10000 : first;
+    *ret_last = last == 0 ? 9999 : last;
 }
 
-static int add_members(struct cdb_make *cdb, const struct index_members *m)
+static uint32_t list_add(struct out *o, const struct index_members *m)
 {
-    uint32_t gids[INDEX_GROUPS_MAX];
+    uint32_t at = o->gid_count;
 
+    /* An equal list is found at its first place. */
+    for (uint32_t k = 1; k < o->gid_count; k += 1 + le32toh(o->gids[k])) {
+        uint32_t n = le32toh(o->gids[k]), same = n == m->gid_count;
+
+        for (uint32_t i = 0; same && i < n; i++)
+            same = le32toh(o->gids[k + 1 + i]) == m->gids[i];
+        if (same)
+            return k;
+    }
+    o->gids[o->gid_count++] = htole32((uint32_t)m->gid_count);
     for (size_t i = 0; i < m->gid_count; i++)
-        gids[i] = htole32(m->gids[i]);
-    return add_name(cdb, 'm', m->name, gids, m->gid_count * 4);
+        o->gids[o->gid_count++] = htole32(m->gids[i]);
+    return at;
 }
 
-static int add_all(struct cdb_make *cdb, const struct index_content *c)
+static void slot_add(struct out *o, const char *name, uint32_t number)
 {
-    struct index_meta meta = {
+    uint32_t hash = index_hash(name), slot = hash % o->slot_count;
+
+    while (o->slots[slot] != 0)
+        slot = (slot + 1) % o->slot_count;
+    o->slots[slot] = htole32((hash & 0xffff0000u) + number + 1);
+}
+
+static void users_put(struct out *o, const struct index_content *c)
+{
+    for (size_t i = 0; i < c->user_count; i++) {
+        const struct index_user *u = &c->users[i];
+        struct index_entry *e = &o->entries[u->uid - o->first];
+
+        e->kind = INDEX_KIND_USER;
+        e->shell = (uint8_t)u->shell;
+        memcpy(e->name, u->name, sizeof(e->name));
+        for (size_t k = 0; k < c->member_count; k++) {
+            if (strcmp(c->members[k].name, u->name) == 0 && c->members[k].gid_count > 0)
+                e->gids_at = htole32(list_add(o, &c->members[k]));
+        }
+    }
+}
+
+static void groups_put(struct out *o, const struct index_content *c)
+{
+    for (size_t i = 0; i < c->group_count; i++) {
+        struct index_entry *e = &o->entries[c->groups[i].gid - o->first];
+
+        if (e->kind != INDEX_KIND_NONE)
+            continue; /* private */
+        e->kind = INDEX_KIND_GROUP;
+        memcpy(e->name, c->groups[i].name, sizeof(e->name));
+    }
+}
+
+static int out_write(const struct out *o, const struct index_content *c, int fd)
+{
+    const size_t entries = o->count * sizeof(*o->entries), slots = o->slot_count * 4u,
+                 gids = o->gid_count * 4u;
+    struct index_header head = {
         .version = htole32(c->version ? c->version : INDEX_VERSION),
-        .size_bytes = htole32((uint32_t)content_bytes(c)),
+        .size_bytes = htole32((uint32_t)(sizeof(head) + entries + slots + gids)),
         .generation = htole64(c->generation),
-        .user_count = htole32((uint32_t)c->user_count),
-        .group_count = htole32((uint32_t)c->group_count),
+        .id_first = htole32(o->first),
+        .entry_count = htole32(o->count),
+        .slot_count = htole32(o->slot_count),
+        .gid_count = htole32(o->gid_count),
     };
     int r;
 
-    memcpy(meta.magic, INDEX_MAGIC, sizeof(meta.magic));
-    r = cdb_make_add(cdb, "@", 1, &meta, sizeof(meta));
-    for (size_t i = 0; i < c->user_count; i++) {
-        struct index_user user = user_le(c->users[i]);
+    memcpy(head.magic, INDEX_MAGIC, sizeof(head.magic));
+    r = fd_write_full(fd, &head, sizeof(head));
+    if (r == 0)
+        r = fd_write_full(fd, o->entries, entries);
+    if (r == 0)
+        r = fd_write_full(fd, o->slots, slots);
+    return r < 0 ? r : fd_write_full(fd, o->gids, gids);
+}
 
-        r |= add_id(cdb, 'u', c->users[i].uid, &user, sizeof(user));
-    }
-    for (size_t i = 0; i < c->group_count; i++) {
-        struct index_group group = group_le(c->groups[i]);
+static int content_write(const struct index_content *c, int fd)
+{
+    struct out o = {.gid_count = 1, .slot_count = 16};
+    uint32_t last, names = 0, gids = 1;
+    int r = -ENOMEM;
 
-        r |= add_id(cdb, 'g', c->groups[i].gid, &group, sizeof(group));
-    }
-    for (size_t i = 0; i < c->user_count; i++) {
-        struct index_user user = user_le(c->users[i]);
-
-        r |= add_name(cdb, 'n', c->users[i].name, &user, sizeof(user));
-    }
-    for (size_t i = 0; i < c->group_count; i++) {
-        struct index_group group = group_le(c->groups[i]);
-
-        r |= add_name(cdb, 'G', c->groups[i].name, &group, sizeof(group));
-    }
+    range_find(c, &o.first, &last);
+    o.count = last + 1 - o.first;
     for (size_t i = 0; i < c->member_count; i++)
-        r |= add_members(cdb, &c->members[i]);
-    return r ? -EIO : 0;
+        gids += 1 + (uint32_t)c->members[i].gid_count;
+    o.entries = calloc(o.count + 1, sizeof(*o.entries));
+    o.gids = calloc(gids, sizeof(*o.gids));
+    if (o.entries && o.gids) {
+        users_put(&o, c);
+        groups_put(&o, c);
+        for (uint32_t i = 0; i < o.count; i++)
+            names += o.entries[i].kind != INDEX_KIND_NONE;
+        while (o.slot_count < 2 * names)
+            o.slot_count *= 2;
+        o.slots = calloc(o.slot_count, sizeof(*o.slots));
+    }
+    if (o.slots) {
+        for (uint32_t i = 0; i < o.count; i++) {
+            if (o.entries[i].kind != INDEX_KIND_NONE)
+                slot_add(&o, o.entries[i].name, i);
+        }
+        r = out_write(&o, c, fd);
+    }
+    free(o.entries);
+    free(o.slots);
+    free(o.gids);
+    return r;
 }
 
 static int file_make(const char *path)
@@ -134,8 +206,6 @@ static int file_make(const char *path)
 int index_build(const char *path, const struct index_content *content)
 {
     char temp[PATH_BYTES];
-    struct cdb_make cdb;
-    struct stat st;
     cleanup_close int fd = -1;
     int r;
 
@@ -145,13 +215,7 @@ int index_build(const char *path, const struct index_content *content)
     fd = file_make(temp);
     if (fd < 0)
         return fd;
-    if (cdb_make_start(&cdb, fd) < 0)
-        return -EIO;
-    r = add_all(&cdb, content);
-    if (cdb_make_finish(&cdb) < 0 || fstat(fd, &st) < 0)
-        return -EIO;
-    if (r == 0 && (size_t)st.st_size != content_bytes(content))
-        r = -EINVAL;
+    r = content_write(content, fd);
     if (r == 0 && rename(temp, path) < 0)
         r = -errno;
     return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* index_build.h - index files for tests, written with TinyCDB by the book of index_format.h. */
+/* index_build.h - index files for tests, written by the book of index_format.h. */
 #ifndef ATELIER_TEST_INDEX_BUILD_H
 #define ATELIER_TEST_INDEX_BUILD_H
 
@@ -14,11 +14,11 @@ struct index_members {
     size_t gid_count;
 };
 
-/* What goes in; ids in host byte order and ascending. */
+/* What goes in; ids in host byte order. */
 struct index_content {
-    const struct index_user *users;
+    const struct index_user *users; /* ascending */
     size_t user_count;
-    const struct index_group *groups;
+    const struct index_group *groups; /* private ones need not, but may be among them */
     size_t group_count;
     const struct index_members *members;
     size_t member_count;
@@ -32,6 +32,17 @@ struct index_content {
  * Return: 0 or a negative errno.
  */
 int index_build(const char *path, const struct index_content *content);
+
+/* Where the parts of a file begin, by its header. */
+size_t entry_offset(const unsigned char *file, uint32_t id);
+size_t slots_offset(const unsigned char *file);
+size_t gids_offset(const unsigned char *file);
+
+/* A field of the header, in host byte order. */
+uint32_t header_get(const unsigned char *file, size_t field);
+void header_set(unsigned char *file, size_t field, uint32_t value);
+#define HEADER_GET(file, field)        header_get(file, offsetof(struct index_header, field))
+#define HEADER_SET(file, field, value) header_set(file, offsetof(struct index_header, field), value)
 
 /* Whole file into heap memory of the caller's; NULL on failure. */
 unsigned char *file_load(const char *path, size_t *ret_size);

@@ -67,15 +67,15 @@ TESTS += test_index_read
 test_index_read_SOURCES = \
 	%D%/index_build.c %D%/index_build.h \
 	%D%/test_index_read.c
-test_index_read_CPPFLAGS = $(AM_CPPFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS)
-test_index_read_LDADD = libcommon.la $(CDB_LIBS) $(CMOCKA_LIBS)
+test_index_read_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_index_read_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += test_nss_module test_nss_listing
 TESTS += test_nss_module test_nss_listing
-nss_test_cppflags = $(AM_CPPFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS) \
+nss_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
 	-DTEST_MODULE='"$(abs_builddir)/.libs/libnss_atelier_test.so"' \
 	-DSHIPPED_MODULE='"$(abs_builddir)/.libs/libnss_atelier.so.2"'
-nss_test_ldadd = libcommon.la $(CDB_LIBS) $(CMOCKA_LIBS)
+nss_test_ldadd = libcommon.la $(CMOCKA_LIBS)
 nss_test_modules = libnss_atelier.la libnss_atelier_test.la
 nss_test_fixture = \
 	%D%/index_build.c %D%/index_build.h \
@@ -96,17 +96,17 @@ EXTRA_DIST += tests/fuzz/fuzz_index.c
 
 # --- registry
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
-	test_registry_crash test_registry_external_id test_registry_link test_registry_link_crash \
-	test_registry_schema test_registry_session test_registry_state test_registry_ledger
+	test_registry_crash test_registry_external_id test_registry_index test_registry_link \
+	test_registry_link_crash test_registry_schema test_registry_session test_registry_state test_registry_ledger
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
-registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CDB_CFLAGS) $(CMOCKA_CFLAGS)
-registry_test_libs = libregistry.la $(SQLITE_LIBS) $(CDB_LIBS) $(CMOCKA_LIBS)
+registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CMOCKA_CFLAGS)
+registry_test_libs = libregistry.la $(SQLITE_LIBS) $(CMOCKA_LIBS)
 registry_test_fixture = %D%/registry_fixture.c %D%/registry_fixture.h
 test_name_SOURCES = %D%/test_name.c
 test_name_CPPFLAGS = $(registry_test_cppflags)
 test_name_LDADD = $(registry_test_libs)
-test_index_write_SOURCES = %D%/test_index_write.c
+test_index_write_SOURCES = %D%/test_index_write.c %D%/index_build.c %D%/index_build.h
 test_index_write_CPPFLAGS = $(registry_test_cppflags)
 test_index_write_LDADD = $(registry_test_libs)
 test_registry_SOURCES = %D%/test_registry.c $(registry_test_fixture)
@@ -118,6 +118,10 @@ test_registry_crash_LDADD = $(registry_test_libs)
 test_registry_external_id_SOURCES = %D%/test_registry_external_id.c $(registry_test_fixture)
 test_registry_external_id_CPPFLAGS = $(registry_test_cppflags)
 test_registry_external_id_LDADD = $(registry_test_libs)
+test_registry_index_SOURCES = %D%/test_registry_index.c $(registry_test_fixture) \
+	%D%/index_build.c %D%/index_build.h
+test_registry_index_CPPFLAGS = $(registry_test_cppflags)
+test_registry_index_LDADD = $(registry_test_libs)
 test_registry_link_SOURCES = %D%/test_registry_link.c $(registry_test_fixture)
 test_registry_link_CPPFLAGS = $(registry_test_cppflags)
 test_registry_link_LDADD = $(registry_test_libs)

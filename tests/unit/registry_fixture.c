@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include <cdb.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -27,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/index_read.h"
 
 #include "common/banned.h"
 
@@ -331,136 +330,154 @@ int link_try(struct registry *reg, unsigned n, char form, const char *name, int6
     return r < 0 ? r : (int)verdict;
 }
 
-/* The index as TinyCDB's reader sees it; opened once for many keys. */
-static bool view_open(const char *dir, struct cdb *cdb)
+/* --- the index, opened once for many questions --- */
+
+static bool view_open(const char *dir, struct index *ix)
 {
     char path[128];
-    int fd;
 
-    (void)snprintf(path, sizeof(path), "%s/" INDEX_DIR_NAME "/" INDEX_FILE_NAME, dir);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    if (cdb_init(cdb, fd) == 0)
-        return true;
-    (void)close(fd);
-    return false;
+    (void)snprintf(path, sizeof(path), "%s/" INDEX_DIR_NAME, dir);
+    return index_open(path, ix) == 0;
 }
 
-static void view_close(struct cdb *cdb)
+static bool view_has_group(const struct index *ix, uint32_t gid, const char *name)
 {
-    int fd = cdb_fileno(cdb);
+    struct index_group by_gid, by_name;
 
-    cdb_free(cdb);
-    (void)close(fd);
+    return index_group_by_gid(ix, gid, &by_gid) == 0 && strcmp(by_gid.name, name) == 0 &&
+           index_group_by_name(ix, name, &by_name) == 0 && by_name.gid == gid;
 }
 
-static bool view_get(struct cdb *cdb, const void *key, unsigned key_size, void *ret_data,
-                     unsigned size, unsigned *ret_size)
+static bool view_has_user(const struct index *ix, uint32_t uid, const char *name)
 {
-    if (cdb_find(cdb, key, key_size) <= 0 || cdb_datalen(cdb) > size ||
-        cdb_read(cdb, ret_data, cdb_datalen(cdb), cdb_datapos(cdb)) != 0)
-        return false;
-    *ret_size = cdb_datalen(cdb);
-    return true;
+    struct index_user by_uid, by_name;
+
+    return index_user_by_uid(ix, uid, &by_uid) == 0 && strcmp(by_uid.name, name) == 0 &&
+           by_uid.gid == uid && index_user_by_name(ix, name, &by_name) == 0 && by_name.uid == uid &&
+           view_has_group(ix, uid, name);
 }
 
-bool index_get(const char *dir, const void *key, unsigned key_size, void *ret_data, unsigned size,
-               unsigned *ret_size)
+static bool view_has_gids(const struct index *ix, const char *name, const uint32_t *gids, size_t n)
 {
-    struct cdb cdb;
-    bool found;
+    uint32_t there[INDEX_GROUPS_MAX];
+    size_t n_there = 0;
 
-    if (!view_open(dir, &cdb))
-        return false;
-    found = view_get(&cdb, key, key_size, ret_data, size, ret_size);
-    view_close(&cdb);
-    return found;
-}
-
-bool index_get_meta(const char *dir, struct index_meta *ret_meta)
-{
-    unsigned n = 0;
-
-    return index_get(dir, "@", 1, ret_meta, sizeof(*ret_meta), &n) && n == sizeof(*ret_meta);
-}
-
-static bool view_has_user(struct cdb *cdb, uint32_t uid, const char *name)
-{
-    struct index_user by_name, by_uid;
-    struct index_group group, by_gid;
-    unsigned char id_key[5] = {'u'};
-    char name_key[1 + NAME_SIZE] = {'n'};
-    unsigned name_len = 1 + (unsigned)strlen(name), n[4] = {0};
-    uint32_t le = htole32(uid);
-
-    memcpy(id_key + 1, &le, sizeof(le));
-    memcpy(name_key + 1, name, strlen(name) + 1);
-    if (!view_get(cdb, id_key, 5, &by_uid, sizeof(by_uid), &n[0]) ||
-        !view_get(cdb, name_key, name_len, &by_name, sizeof(by_name), &n[1]))
-        return false;
-    id_key[0] = 'g';
-    name_key[0] = 'G';
-    if (!view_get(cdb, id_key, 5, &by_gid, sizeof(by_gid), &n[2]) ||
-        !view_get(cdb, name_key, name_len, &group, sizeof(group), &n[3]))
-        return false;
-    return n[0] == sizeof(by_uid) && n[1] == n[0] && n[2] == sizeof(group) && n[3] == n[2] &&
-           memcmp(&by_uid, &by_name, sizeof(by_uid)) == 0 &&
-           memcmp(&by_gid, &group, sizeof(group)) == 0 && le32toh(by_uid.uid) == uid &&
-           le32toh(by_uid.gid) == uid && strcmp(by_uid.name, name) == 0 &&
-           le32toh(group.gid) == uid && strcmp(group.name, name) == 0;
+    return index_groups_of(ix, name, there, &n_there) == 0 && n_there == n &&
+           (n == 0 || memcmp(there, gids, n * sizeof(*gids)) == 0);
 }
 
 bool index_has_user(const char *dir, uint32_t uid, const char *name)
 {
-    struct cdb cdb;
+    struct index ix;
     bool has;
 
-    if (!view_open(dir, &cdb))
+    if (!view_open(dir, &ix))
         return false;
-    has = view_has_user(&cdb, uid, name);
-    view_close(&cdb);
+    has = view_has_user(&ix, uid, name);
+    index_close(&ix);
+    return has;
+}
+
+bool index_has_group(const char *dir, uint32_t gid, const char *name)
+{
+    struct index ix;
+    bool has;
+
+    if (!view_open(dir, &ix))
+        return false;
+    has = view_has_group(&ix, gid, name);
+    index_close(&ix);
+    return has;
+}
+
+bool index_has_gids(const char *dir, const char *name, const uint32_t *gids, size_t n)
+{
+    struct index ix;
+    bool has;
+
+    if (!view_open(dir, &ix))
+        return false;
+    has = view_has_gids(&ix, name, gids, n);
+    index_close(&ix);
     return has;
 }
 
 struct agree {
-    struct cdb cdb;
+    struct registry *reg;
+    struct index ix;
     bool is_good;
 };
 
 static int user_agrees(void *arg, const struct user *user)
 {
+    struct group groups[INDEX_GROUPS_MAX];
+    uint32_t gids[INDEX_GROUPS_MAX];
     struct agree *a = arg;
+    size_t n = 0;
 
-    if (!view_has_user(&a->cdb, user->uid, user->name)) {
+    if (group_of_user(a->reg, user->uid, groups, INDEX_GROUPS_MAX, &n) < 0)
+        return -EIO;
+    for (size_t i = 0; i < n; i++)
+        gids[i] = groups[i].gid;
+    if (!view_has_user(&a->ix, user->uid, user->name) ||
+        !view_has_gids(&a->ix, user->name, gids, n)) {
         (void)fprintf(stderr, "not in the index: %u %s\n", user->uid, user->name);
         a->is_good = false;
     }
     return 0;
 }
 
-bool index_agrees(const char *dir, struct registry *reg)
+static int group_agrees(void *arg, const struct group *group)
 {
-    struct agree a = {.is_good = true};
-    struct registry_counts counts;
-    struct index_meta meta;
+    struct agree *a = arg;
+
+    if (!view_has_group(&a->ix, group->gid, group->name)) {
+        (void)fprintf(stderr, "not in the index: group %u %s\n", group->gid, group->name);
+        a->is_good = false;
+    }
+    return 0;
+}
+
+/* All that are in the registry were found, so as many are the same ones. */
+static bool view_has_as_many(const struct index *ix, const struct registry_counts *counts)
+{
+    uint32_t after, users = 0, groups = 0;
+    struct index_group group;
+    struct index_user user;
     int r;
 
-    if (registry_count(reg, &counts) < 0 || !index_get_meta(dir, &meta)) {
+    for (after = 0; (r = index_user_next(ix, after, &user)) == 0; after = user.uid)
+        users++;
+    if (r != -ENOENT)
+        return false;
+    for (after = 0; (r = index_group_next(ix, after, &group)) == 0; after = group.gid)
+        groups++;
+    if (r == -ENOENT && users == counts->users && groups == counts->users + counts->groups)
+        return true;
+    (void)fprintf(stderr, "index: %u users, %u groups; registry: %u, %u\n", users, groups,
+                  counts->users, counts->users + counts->groups);
+    return false;
+}
+
+bool index_agrees(const char *dir, struct registry *reg)
+{
+    struct agree a = {.reg = reg, .is_good = true};
+    struct registry_counts counts;
+    int r;
+
+    if (registry_count(reg, &counts) < 0 || !view_open(dir, &a.ix)) {
         (void)fprintf(stderr, "no index or no counts\n");
         return false;
     }
-    if (le64toh(meta.generation) != counts.generation || le32toh(meta.user_count) != counts.users ||
-        le32toh(meta.group_count) != counts.users + counts.groups) {
-        (void)fprintf(stderr, "index generation %llu users %u groups %u, registry %llu %u %u\n",
-                      (unsigned long long)le64toh(meta.generation), le32toh(meta.user_count),
-                      le32toh(meta.group_count), (unsigned long long)counts.generation,
-                      counts.users, counts.users + counts.groups);
-        return false;
+    if (a.ix.generation != counts.generation) {
+        (void)fprintf(stderr, "index generation %llu, registry %llu\n",
+                      (unsigned long long)a.ix.generation, (unsigned long long)counts.generation);
+        a.is_good = false;
     }
-    if (!view_open(dir, &a.cdb))
-        return false;
+    a.is_good = a.is_good && view_has_as_many(&a.ix, &counts);
     r = user_list(reg, user_agrees, &a);
-    view_close(&a.cdb);
+    if (r == 0)
+        r = group_list(reg, group_agrees, &a);
+    index_close(&a.ix);
     return r == 0 && a.is_good;
 }

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "common/index_format.h"
 #include "registry/registry.h"
 
 struct fixture {
@@ -85,15 +84,17 @@ int link_try(struct registry *reg, unsigned n, char form, const char *name, int6
 
 /* --- index --- */
 
-/* The index of the fixture, read with TinyCDB's own reader. False if the key is not there. */
-bool index_get_meta(const char *dir, struct index_meta *ret_meta);
-bool index_get(const char *dir, const void *key, unsigned key_size, void *ret_data, unsigned size,
-               unsigned *ret_size);
+/* The index of the fixture, as NSS would see it. */
 bool index_has_user(const char *dir, uint32_t uid, const char *name);
+bool index_has_group(const char *dir, uint32_t gid, const char *name);
+
+/* Is this, ascending, the whole list of a user's supplementary groups? */
+bool index_has_gids(const char *dir, const char *name, const uint32_t *gids, size_t n);
 
 /*
- * Does the index agree with the open registry: generation, every user by name and by uid, private
- * groups, counts? Says on stderr what does not. No assert: also for forked children.
+ * Does the index agree with the open registry: generation, every user by name and by uid with all
+ * groups, every group, and nobody else? Says on stderr what does not. No assert: also for forked
+ * children.
  */
 bool index_agrees(const char *dir, struct registry *reg);
 

@@ -244,7 +244,7 @@ static void index_that_cannot_be_trusted_is_unavail(void **state)
     assert_non_null(file);
     assert_int_equal(file_store(INDEX_PATH, file, size - 1), 0);
     outage_check(EBADMSG);
-    file[INDEX_META_OFFSET + 9 + 8] = INDEX_VERSION + 1;
+    HEADER_SET(file, version, INDEX_VERSION + 1);
     assert_int_equal(file_store(INDEX_PATH, file, size), 0);
     outage_check(EPROTONOSUPPORT);
     free(file);

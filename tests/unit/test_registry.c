@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 #include "common/ids.h"
+#include "common/index_format.h"
 #include "tests/unit/registry_fixture.h"
 
 #include "common/banned.h"
 
-#define TMP_INDEX "nss/.index.cdb.tmp"
+#define TMP_INDEX "nss/.index.tmp"
 
 static unsigned mode_of(const struct fixture *f, const char *name)
 {
@@ -56,7 +57,7 @@ static void new_registry_has_private_files_and_a_public_index(void **state)
     assert_int_equal(mode_of(f, "registry/registry.db"), 0600);
     assert_int_equal(mode_of(f, "registry/registry.db-wal"), 0600);
     assert_int_equal(mode_of(f, "registry/lock"), 0600);
-    assert_int_equal(mode_of(f, "nss/index.cdb"), 0644);
+    assert_int_equal(mode_of(f, "nss/index"), 0644);
     assert_false(exists(f, "registry/registry.db-shm"));
     assert_false(exists(f, TMP_INDEX));
     assert_int_equal(group_by_name(f->reg, GROUP_ALL_USERS, &g), 0);
@@ -229,7 +230,7 @@ static void tables_refuse_what_must_never_happen(void **state)
 
 static void index_byte_flip(const struct fixture *f, off_t at)
 {
-    int fd = open(path_of(f, "nss/index.cdb"), O_RDWR | O_CLOEXEC);
+    int fd = open(path_of(f, "nss/index"), O_RDWR | O_CLOEXEC);
     unsigned char byte = 0;
 
     assert_true(fd >= 0);
@@ -239,48 +240,127 @@ static void index_byte_flip(const struct fixture *f, off_t at)
     (void)close(fd);
 }
 
+enum damage {
+    DAMAGE_GONE,
+    DAMAGE_TORN,
+    DAMAGE_LONGER,
+    DAMAGE_GENERATION,
+    DAMAGE_VERSION,
+    DAMAGE_ENTRY,
+    DAMAGE_LAST_BYTE,
+    DAMAGE_MODE,
+    DAMAGE_OLDER,
+    DAMAGE_COUNTED,
+    DAMAGE_ROW,
+    DAMAGE_NONE, /* the control: a good index is left alone */
+    DAMAGE__COUNT,
+};
+
+static void index_damage(const struct fixture *f, enum damage damage)
+{
+    const char *index = path_of(f, "nss/index"), *older = path_of(f, "nss/older");
+    struct stat st;
+
+    assert_int_equal(stat(index, &st), 0);
+    switch (damage) {
+    case DAMAGE_GONE:
+        assert_int_equal(unlink(index), 0);
+        break;
+    case DAMAGE_TORN:
+        assert_int_equal(truncate(index, st.st_size - 1), 0);
+        break;
+    case DAMAGE_LONGER:
+        assert_int_equal(truncate(index, st.st_size + 1), 0);
+        break;
+    case DAMAGE_GENERATION:
+        index_byte_flip(f, offsetof(struct index_header, generation));
+        break;
+    case DAMAGE_VERSION:
+        index_byte_flip(f, offsetof(struct index_header, version));
+        break;
+    case DAMAGE_ENTRY:
+        index_byte_flip(f, sizeof(struct index_header) + offsetof(struct index_entry, name));
+        break;
+    case DAMAGE_LAST_BYTE:
+        index_byte_flip(f, st.st_size - 1);
+        break;
+    case DAMAGE_MODE:
+        assert_int_equal(chmod(index, 0666), 0);
+        break;
+    case DAMAGE_OLDER:
+        assert_int_equal(rename(older, index), 0);
+        break;
+    case DAMAGE_COUNTED:
+        (void)sql_value(f, "UPDATE meta SET generation = generation + 1");
+        break;
+    case DAMAGE_ROW: /* behind the registry's back, and without counting */
+        (void)sql_value(f, "UPDATE users SET name = 'mario' WHERE name = 'maria'");
+        break;
+    case DAMAGE_NONE:
+    case DAMAGE__COUNT:
+        break;
+    }
+}
+
 static void open_writes_a_damaged_index_anew(void **state)
 {
-    static const off_t meta = INDEX_META_OFFSET + 9;
     struct fixture *f = *state;
 
+    assert_int_equal(rename(path_of(f, "nss/index"), path_of(f, "nss/older")), 0);
     (void)user_new(f, "maria@example.org");
-    for (int damage = 0; damage < 7; damage++) {
-        const char *index = path_of(f, "nss/index.cdb");
+    for (enum damage damage = 0; damage < DAMAGE__COUNT; damage++) {
+        const char *index = path_of(f, "nss/index");
         struct stat before, after;
 
         fixture_close(f);
-        switch (damage) {
-        case 0:
-            assert_int_equal(unlink(index), 0);
-            break;
-        case 1:
-            assert_int_equal(truncate(index, 3000), 0);
-            break;
-        case 2:
-            index_byte_flip(f, meta + (off_t)offsetof(struct index_meta, generation));
-            break;
-        case 3:
-            index_byte_flip(f, meta + (off_t)offsetof(struct index_meta, version));
-            break;
-        case 4:
-            assert_int_equal(chmod(index, 0666), 0);
-            break;
-        case 5:
-            (void)sql_value(f, "UPDATE meta SET generation = generation + 1");
-            break;
-        default: /* the control: a good index is left alone */
+        index_damage(f, damage);
+        if (damage == DAMAGE_NONE)
             assert_int_equal(stat(index, &before), 0);
-            break;
-        }
         fixture_open(f);
         assert_true(index_agrees(f->dir, f->reg));
-        assert_int_equal(mode_of(f, "nss/index.cdb"), 0644);
-        if (damage == 6) {
+        assert_int_equal(mode_of(f, "nss/index"), 0644);
+        if (damage == DAMAGE_NONE) {
             assert_int_equal(stat(index, &after), 0);
             assert_int_equal(before.st_ino, after.st_ino);
         }
     }
+}
+
+static void rebuild_reads_rows_that_were_changed_behind_the_registry(void **state)
+{
+    struct fixture *f = *state;
+    struct user u = user_new(f, "maria@example.org");
+    struct registry_counts before, after;
+
+    fixture_close(f);
+    (void)sql_value(f, "UPDATE users SET name = 'mario' WHERE name = 'maria'");
+    fixture_open(f);
+    assert_int_equal(truncate(path_of(f, "nss/index"), 100), 0);
+    assert_int_equal(registry_count(f->reg, &before), 0);
+    assert_int_equal(registry_rebuild_index(f->reg), 0);
+    assert_int_equal(registry_count(f->reg, &after), 0);
+    assert_true(after.generation == before.generation + 1);
+    assert_true(index_has_user(f->dir, u.uid, "mario"));
+    assert_true(index_agrees(f->dir, f->reg));
+}
+
+/* A program that still has the old module must not believe an old index for ever. */
+static void open_removes_the_index_of_version_one(void **state)
+{
+    static const char *const names[] = {"nss/index.cdb", "nss/.index.cdb.tmp"};
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    for (size_t i = 0; i < 2; i++) {
+        int fd = open(path_of(f, names[i]), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+        assert_true(fd >= 0);
+        (void)close(fd);
+    }
+    fixture_open(f);
+    for (size_t i = 0; i < 2; i++)
+        assert_false(exists(f, names[i]));
+    assert_true(index_agrees(f->dir, f->reg));
 }
 
 static void open_sweeps_the_temporary_index(void **state)
@@ -312,6 +392,8 @@ int main(void)
         REGISTRY_TEST(foreign_database_is_refused),
         REGISTRY_TEST(tables_refuse_what_must_never_happen),
         REGISTRY_TEST(open_writes_a_damaged_index_anew),
+        REGISTRY_TEST(rebuild_reads_rows_that_were_changed_behind_the_registry),
+        REGISTRY_TEST(open_removes_the_index_of_version_one),
         REGISTRY_TEST(open_sweeps_the_temporary_index),
     };
 
