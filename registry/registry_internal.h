@@ -32,8 +32,8 @@ struct registry {
     bool index_behind;            /* a COMMIT succeeded and the rename after it did not */
     void (*published)(void *arg); /* registry_on_publish(); NULL: nobody wants to know */
     void *published_arg;
-    struct index_rows rows;           /* of the last publication, less what is touched */
-    bool is_touched;                  /* any of: */
+    struct index_rows rows; /* of the last publication, less what is touched */
+    bool is_touched;        /* any of: */
     unsigned char touched[(INDEX_ENTRIES_MAX + 7) / 8]; /* a bit for each id, from ID_ALLOC_MIN */
     char error[REGISTRY_ERROR_SIZE];
 };

@@ -243,6 +243,10 @@ static int seed(struct registry *reg, const struct registry_options *options)
     /* A registry that was lost: the group is who it was, and what the ledger knows stays used. */
     if (gid != 0)
         return group_row_insert(reg, gid, GROUP_ALL_USERS);
+    /* So that our own source of NSS can say that it has nobody: without a file it cannot say. */
+    r = index_agree(reg);
+    if (r < 0)
+        return r;
     r = id_allocate(reg, taken, options->arg, &gid);
     if (r < 0)
         return r;
