@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "common/str.h"
+#include "sessiond/api/caller_input.h"
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/json_out.h"
-#include "sessiond/api/user_input.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"

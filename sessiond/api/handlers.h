@@ -13,8 +13,13 @@ void users_post(struct request *rq, const json_t *body);
 void users_get(struct request *rq, const json_t *body);
 void users_get_one(struct request *rq, const json_t *body);
 void users_patch(struct request *rq, const json_t *body);
+void users_delete(struct request *rq, const json_t *body);
+void imports_post(struct request *rq, const json_t *body);
 void groups_post(struct request *rq, const json_t *body);
 void groups_get(struct request *rq, const json_t *body);
+void groups_get_one(struct request *rq, const json_t *body);
+void groups_patch(struct request *rq, const json_t *body);
+void groups_delete(struct request *rq, const json_t *body);
 void callers_post(struct request *rq, const json_t *body);
 void callers_get(struct request *rq, const json_t *body);
 void callers_delete(struct request *rq, const json_t *body);
@@ -24,5 +29,9 @@ void links_delete(struct request *rq, const json_t *body);
 void sessions_get(struct request *rq, const json_t *body);
 void sessions_get_one(struct request *rq, const json_t *body);
 void sessions_delete(struct request *rq, const json_t *body);
+void index_get(struct request *rq, const json_t *body);
+void index_post(struct request *rq, const json_t *body);
+void backup_post(struct request *rq, const json_t *body);
+void restore_post(struct request *rq, const json_t *body);
 
 #endif

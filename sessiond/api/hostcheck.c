@@ -21,12 +21,48 @@
 
 /* What is looked for: the name if there is one, else the id. */
 struct wanted {
+    const struct hostcheck *check;
     const char *name;
     uint32_t id;
 };
 
 /* One look-up with a buffer of this size. 1, 0, or negative; -ERANGE asks for a larger one. */
 typedef int (*probe_fn)(const struct wanted *w, char *buf, size_t size);
+
+/* --- entries --- */
+
+/* The adopted account itself. */
+static bool user_is_adopted(const struct hostcheck *check, const struct passwd *pw)
+{
+    const struct host_account *a = &check->adopted;
+
+    return a->name[0] && strcmp(pw->pw_name, a->name) == 0 && pw->pw_uid == a->uid &&
+           pw->pw_gid == a->gid;
+}
+
+/* Its private group; userdel(8) takes both away. */
+static bool group_is_adopted(const struct hostcheck *check, const struct group *gr)
+{
+    const struct host_account *a = &check->adopted;
+
+    return a->name[0] && strcmp(gr->gr_name, a->name) == 0 && gr->gr_gid == a->gid;
+}
+
+static bool user_is_wanted(const struct wanted *w, const struct passwd *pw)
+{
+    if (w->name ? strcmp(pw->pw_name, w->name) != 0 : pw->pw_uid != w->id)
+        return false;
+    return !user_is_adopted(w->check, pw);
+}
+
+static bool group_is_wanted(const struct wanted *w, const struct group *gr)
+{
+    if (w->name ? strcmp(gr->gr_name, w->name) != 0 : gr->gr_gid != w->id)
+        return false;
+    return !group_is_adopted(w->check, gr);
+}
+
+/* --- sources --- */
 
 /*
  * glibc returns 0 with no result when the sources say "no such entry". Everything else is a
@@ -46,7 +82,7 @@ static int probe_passwd_nss(const struct wanted *w, char *buf, size_t size)
     int error = w->name ? getpwnam_r(w->name, &pw, buf, size, &found)
                         : getpwuid_r(w->id, &pw, buf, size, &found);
 
-    return nss_verdict(error, found != NULL);
+    return nss_verdict(error, found && user_is_wanted(w, found));
 }
 
 static int probe_group_nss(const struct wanted *w, char *buf, size_t size)
@@ -55,7 +91,7 @@ static int probe_group_nss(const struct wanted *w, char *buf, size_t size)
     int error = w->name ? getgrnam_r(w->name, &gr, buf, size, &found)
                         : getgrgid_r(w->id, &gr, buf, size, &found);
 
-    return nss_verdict(error, found != NULL);
+    return nss_verdict(error, found && group_is_wanted(w, found));
 }
 
 static void file_close(FILE **f)
@@ -73,7 +109,7 @@ static int probe_passwd_file(const struct wanted *w, char *buf, size_t size)
     if (!f)
         return -errno;
     while ((error = fgetpwent_r(f, &pw, buf, size, &entry)) == 0) {
-        if (w->name ? strcmp(pw.pw_name, w->name) == 0 : pw.pw_uid == w->id)
+        if (user_is_wanted(w, &pw))
             return 1;
     }
     return error == ENOENT ? 0 : -error; /* ENOENT: end of file (getpwent_r(3)) */
@@ -88,7 +124,7 @@ static int probe_group_file(const struct wanted *w, char *buf, size_t size)
     if (!f)
         return -errno;
     while ((error = fgetgrent_r(f, &gr, buf, size, &entry)) == 0) {
-        if (w->name ? strcmp(gr.gr_name, w->name) == 0 : gr.gr_gid == w->id)
+        if (group_is_wanted(w, &gr))
             return 1;
     }
     return error == ENOENT ? 0 : -error;
@@ -108,34 +144,75 @@ static int probe(probe_fn fn, const struct wanted *w)
     return r;
 }
 
-static int probe_all(const char *name, uint32_t id)
+static int probe_both(const struct hostcheck *check, probe_fn passwd, probe_fn group,
+                      const char *name, uint32_t id)
 {
-    static const probe_fn probes[] = {
-        probe_passwd_file,
-        probe_group_file,
-        probe_passwd_nss,
-        probe_group_nss,
-    };
-    const struct wanted by_name = {.name = name}, by_id = {.id = id};
+    const struct wanted by_name = {.check = check, .name = name};
+    const struct wanted by_id = {.check = check, .id = id};
+    int r = 0;
 
-    for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
-        int r = name ? probe(probes[i], &by_name) : 0;
+    if (name)
+        r = probe(passwd, &by_name);
+    if (r == 0 && name)
+        r = probe(group, &by_name);
+    if (r == 0 && id != 0)
+        r = probe(passwd, &by_id);
+    if (r == 0 && id != 0)
+        r = probe(group, &by_id);
+    return r;
+}
 
-        if (r == 0 && id != 0)
-            r = probe(probes[i], &by_id);
-        if (r != 0)
-            return r;
-    }
-    return 0;
+int hostcheck_files(const struct hostcheck *check, const char *name, uint32_t id)
+{
+    return probe_both(check, probe_passwd_file, probe_group_file, name, id);
+}
+
+int hostcheck_nss(const struct hostcheck *check, const char *name, uint32_t id)
+{
+    return probe_both(check, probe_passwd_nss, probe_group_nss, name, id);
 }
 
 int hostcheck_taken(void *arg, const char *name, uint32_t id)
 {
     const struct hostcheck *check = arg;
-    int r = name || id != 0 ? probe_all(name, id) : 0;
+    int r = hostcheck_files(check, name, id);
 
+    if (r == 0)
+        r = hostcheck_nss(check, name, id);
     if (r != 0)
         return r;
     /* After the probes: they can block for longer than the lock is ours. */
     return clock_mono_ms() > check->deadline_ms ? -ETIMEDOUT : 0;
+}
+
+/* --- adoption --- */
+
+int hostcheck_adopt(struct hostcheck *check, const char *name)
+{
+    __attribute__((cleanup(file_close))) FILE *f = fopen("/etc/passwd", "re");
+    cleanup_free char *buf = malloc(BUFFER_LAST);
+    struct host_account a = {0};
+    struct passwd pw, *entry;
+    int error;
+
+    if (!f)
+        return -errno;
+    if (!buf)
+        return -ENOMEM;
+    while ((error = fgetpwent_r(f, &pw, buf, BUFFER_LAST, &entry)) == 0) {
+        if (strcmp(pw.pw_name, name) != 0)
+            continue;
+        if (a.name[0])
+            return -ENOTUNIQ;
+        a.uid = pw.pw_uid;
+        a.gid = pw.pw_gid;
+        if (str_copy(a.name, sizeof(a.name), name) < 0)
+            return -ENAMETOOLONG;
+    }
+    if (error != ENOENT)
+        return -error;
+    if (!a.name[0])
+        return -ENOENT;
+    check->adopted = a;
+    return 0;
 }

@@ -20,6 +20,8 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -39,7 +41,7 @@
 #define CONNECTION_BYTES ((size_t)32 << 10) /* request line, headers, buffers of one connection */
 #define REQUEST_S        30                 /* from its first line to the end of its body */
 #define STREAM_BLOCK     ((size_t)16 << 10)
-/* Bodies above BODY_MAX are read to their end and refused up to here, then cut off. */
+/* Bodies that are too large are read to their end and refused up to here, then cut off. */
 #define BODY_SWALLOW_MAX ((size_t)8 << 20)
 /* All bodies together: more than this is an attack or a mistake. */
 #define BODIES_MAX ((size_t)64 << 20)
@@ -219,10 +221,16 @@ static size_t announced_bytes(struct MHD_Connection *mhd)
     return n;
 }
 
+/* A path that takes none says so when it has been read. */
+static size_t body_limit(const struct exchange *x)
+{
+    return x->route && x->route->body_max > BODY_MAX ? x->route->body_max : BODY_MAX;
+}
+
 static void refuse_large(struct exchange *x)
 {
     (void)error_set(&x->refusal, 413, STATUS_BAD_REQUEST, NULL,
-                    "The body is larger than %zu bytes.", BODY_MAX);
+                    "The body is larger than %zu bytes.", body_limit(x));
 }
 
 /* Everything that can be said before the body. */
@@ -241,7 +249,7 @@ static void check_head(struct exchange *x, const char *method, const char *url)
         return;
     if (r < 0)
         *e = not_found;
-    else if (announced_bytes(x->mhd) > BODY_MAX)
+    else if (announced_bytes(x->mhd) > body_limit(x))
         refuse_large(x);
 }
 
@@ -301,6 +309,20 @@ void request_refuse(struct request *rq, const struct error *e)
     if (response && e->http == MHD_HTTP_METHOD_NOT_ALLOWED)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
     respond(x, e->http, response);
+}
+
+void request_refuse_with(struct request *rq, unsigned http, enum status status, const char *field,
+                         const char *format, ...)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    struct error e;
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(message, sizeof(message), format, ap);
+    va_end(ap);
+    (void)error_set(&e, http, status, field, "%s", message);
+    request_refuse(rq, &e);
 }
 
 void request_fail(struct request *rq, const char *what, const char *why)
@@ -426,7 +448,7 @@ static int body_grow(struct exchange *x, size_t need)
 /* Return: whether to go on with this connection. */
 static bool body_add(struct exchange *x, const char *data, size_t n)
 {
-    if (x->refusal.http == 0 && n > BODY_MAX - x->body_len)
+    if (x->refusal.http == 0 && n > body_limit(x) - x->body_len)
         refuse_large(x);
     if (x->refusal.http == 0 && x->body_len + n > x->body_size && body_grow(x, x->body_len + n) < 0)
         (void)error_set(&x->refusal, 503, STATUS_BUSY, NULL, "Too many requests are being read.");
@@ -450,7 +472,7 @@ static void exchange_handle(struct exchange *x)
     if (x->refusal.http == 0)
         (void)route_authorize(&x->rq, x->route, &x->refusal);
     if (x->refusal.http == 0) {
-        if (x->route->has_body)
+        if (x->route->body_max > 0)
             (void)json_in_parse(x->body, x->body_len, &body, &x->refusal);
         else if (x->body_len > 0)
             (void)error_field(&x->refusal, NULL, "This request takes no body.");

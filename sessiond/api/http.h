@@ -17,8 +17,9 @@
 #include "sessiond/api/app.h"
 #include "sessiond/api/error.h"
 
-#define BODY_MAX   ((size_t)1 << 20)
-#define PARAM_SIZE 64u
+#define BODY_MAX        ((size_t)1 << 20)
+#define BODY_IMPORT_MAX ((size_t)4 << 20) /* 5000 people with everything that a row can hold */
+#define PARAM_SIZE      64u
 
 struct route;
 
@@ -56,6 +57,10 @@ void request_answer_secret(struct request *rq, unsigned http, json_t *body);
 
 /* {"status", "field", "message"} */
 void request_refuse(struct request *rq, const struct error *e);
+
+/* request_refuse() with an error made here; parameters as of error_set(). */
+void request_refuse_with(struct request *rq, unsigned http, enum status status, const char *field,
+                         const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* request_refuse() with 500 internal, and the reason in the log. */
 void request_fail(struct request *rq, const char *what, const char *why);

@@ -92,7 +92,7 @@ int json_in_require(const struct json_in *in, const char *key)
     return json_object_get(in->obj, key) ? 0 : refuse(in, key, "is missing");
 }
 
-int json_in_string(const struct json_in *in, const char *key, size_t max_bytes, const char **ret_s)
+int json_in_text(const struct json_in *in, const char *key, size_t max_bytes, const char **ret_s)
 {
     const json_t *v = json_object_get(in->obj, key);
 
@@ -100,12 +100,19 @@ int json_in_string(const struct json_in *in, const char *key, size_t max_bytes, 
         return 0;
     if (!json_is_string(v))
         return refuse(in, key, "must be a string");
-    if (json_string_length(v) == 0)
-        return refuse(in, key, "must not be empty");
     if (json_string_length(v) > max_bytes)
         return refuse(in, key, "is too long");
     *ret_s = json_string_value(v);
     return 0;
+}
+
+int json_in_string(const struct json_in *in, const char *key, size_t max_bytes, const char **ret_s)
+{
+    const json_t *v = json_object_get(in->obj, key);
+
+    if (json_is_string(v) && json_string_length(v) == 0)
+        return refuse(in, key, "must not be empty");
+    return json_in_text(in, key, max_bytes, ret_s);
 }
 
 int json_in_u32(const struct json_in *in, const char *key, uint32_t min, uint32_t max,
@@ -138,28 +145,53 @@ int json_in_bool(const struct json_in *in, const char *key, bool *ret_v)
     return 0;
 }
 
-int json_in_strings(const struct json_in *in, const char *key, size_t max_count,
-                    const json_t **ret_v)
+/* @is_kind: what each entry must be; @kind: that in words, "a string" */
+static int array_in(const struct json_in *in, const char *key, size_t max_count,
+                    bool (*is_kind)(const json_t *item), const char *kind, const json_t **ret_v)
 {
     const json_t *v = json_object_get(in->obj, key), *item;
-    char name[64];
+    char name[64], what[32];
     size_t i;
 
     if (!v)
         return 0;
+    (void)snprintf(what, sizeof(what), "must be an array of %ss", kind + strcspn(kind, " ") + 1);
     if (!json_is_array(v))
-        return refuse(in, key, "must be an array of strings");
+        return refuse(in, key, what);
     if (json_array_size(v) > max_count)
         return refuse(in, key, "has too many entries");
+    (void)snprintf(what, sizeof(what), "must be %s", kind);
     json_array_foreach(v, i, item)
     {
-        if (!json_is_string(item)) {
+        if (!is_kind(item)) {
             (void)snprintf(name, sizeof(name), "%s[%zu]", key, i);
-            return refuse(in, name, "must be a string");
+            return refuse(in, name, what);
         }
     }
     *ret_v = v;
     return 0;
+}
+
+static bool is_string(const json_t *item)
+{
+    return json_is_string(item);
+}
+
+static bool is_object(const json_t *item)
+{
+    return json_is_object(item);
+}
+
+int json_in_strings(const struct json_in *in, const char *key, size_t max_count,
+                    const json_t **ret_v)
+{
+    return array_in(in, key, max_count, is_string, "a string", ret_v);
+}
+
+int json_in_objects(const struct json_in *in, const char *key, size_t max_count,
+                    const json_t **ret_v)
+{
+    return array_in(in, key, max_count, is_object, "an object", ret_v);
 }
 
 int json_in_object(const struct json_in *in, const char *key, const json_t **ret_v)

@@ -35,6 +35,9 @@ int json_in_require(const struct json_in *in, const char *key);
 /* A string of 1..@max_bytes bytes; @ret_s is untouched if it is absent. */
 int json_in_string(const struct json_in *in, const char *key, size_t max_bytes, const char **ret_s);
 
+/* The same of 0..@max_bytes bytes. */
+int json_in_text(const struct json_in *in, const char *key, size_t max_bytes, const char **ret_s);
+
 /* A whole number in @min..@max; @ret_v is untouched if it is absent. */
 int json_in_u32(const struct json_in *in, const char *key, uint32_t min, uint32_t max,
                 uint32_t *ret_v);
@@ -44,6 +47,10 @@ int json_in_bool(const struct json_in *in, const char *key, bool *ret_v);
 
 /* An array of at most @max_count strings; @ret_v is untouched if it is absent. */
 int json_in_strings(const struct json_in *in, const char *key, size_t max_count,
+                    const json_t **ret_v);
+
+/* An array of at most @max_count objects; @ret_v is untouched if it is absent. */
+int json_in_objects(const struct json_in *in, const char *key, size_t max_count,
                     const json_t **ret_v);
 
 /* An object; @ret_v is untouched if it is absent. */

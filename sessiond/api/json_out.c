@@ -54,11 +54,11 @@ json_t *json_of_external_id(uint32_t owner_uid, const char *external_id)
 json_t *json_of_user(const struct user *u, json_t *external_ids, const struct group *groups,
                      size_t n)
 {
-    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:I, s:o, s:o}", "name", u->name, "uid",
+    return json_pack("{s:s, s:I, s:s, s:o, s:o, s:I, s:o, s:o, s:s, s:s}", "name", u->name, "uid",
                      (json_int_t)u->uid, "state", user_state_key(u->state), "email",
                      json_of_text(u->email), "external_ids", external_ids, "created_s",
                      (json_int_t)u->created_s, "expires_at", json_of_time(u->expires_s), "groups",
-                     json_of_group_names(groups, n));
+                     json_of_group_names(groups, n), "comment", u->comment, "shell", u->shell);
 }
 
 json_t *json_of_caller(const struct caller *c)

@@ -2,10 +2,13 @@
 # What can be tested without sockets, registry or sessiond is in a library of its own.
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	%D%/caller_input.c %D%/caller_input.h \
 	%D%/clock.h \
 	%D%/cut.c %D%/cut.h \
 	%D%/error.c %D%/error.h \
 	%D%/event.c %D%/event.h \
+	%D%/group_input.c %D%/group_input.h \
+	%D%/import_input.c %D%/import_input.h \
 	%D%/inbound.c %D%/inbound.h \
 	%D%/json_in.c %D%/json_in.h \
 	%D%/json_out.c %D%/json_out.h \
@@ -16,7 +19,8 @@ libapi_la_SOURCES = \
 	%D%/status.c %D%/status.h \
 	%D%/text.c %D%/text.h \
 	%D%/timestamp.c %D%/timestamp.h \
-	%D%/user_input.c %D%/user_input.h
+	%D%/user_input.c %D%/user_input.h \
+	%D%/verdict.c %D%/verdict.h
 libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 libapi_la_LIBADD = libregistry.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
 
@@ -24,16 +28,23 @@ programs_PROGRAMS += sessiond-api
 sessiond_api_SOURCES = \
 	%D%/app.h \
 	%D%/audit.c %D%/audit.h \
+	%D%/backup.c \
 	%D%/callers.c \
 	%D%/core.c %D%/core.h \
+	%D%/group_change.c \
+	%D%/group_view.c %D%/group_view.h \
 	%D%/groups.c \
 	%D%/handlers.h \
 	%D%/hangup.c %D%/hangup.h \
 	%D%/health.c %D%/health.h \
 	%D%/hostcheck.c %D%/hostcheck.h \
+	%D%/hostlist.c %D%/hostlist.h \
 	%D%/http.c %D%/http.h \
+	%D%/imports.c \
+	%D%/index.c \
 	%D%/links.c \
 	%D%/lock.c %D%/lock.h \
+	%D%/locked.c %D%/locked.h \
 	%D%/lockout.c %D%/lockout.h \
 	%D%/main.c \
 	%D%/pam.c %D%/pam.h \
@@ -43,7 +54,12 @@ sessiond_api_SOURCES = \
 	%D%/runs.c \
 	%D%/session.c %D%/session.h \
 	%D%/sessions.c \
+	%D%/shells.c %D%/shells.h \
 	%D%/subject.c %D%/subject.h \
+	%D%/user_change.c \
+	%D%/user_create.c \
+	%D%/user_delete.c \
+	%D%/user_view.c %D%/user_view.h \
 	%D%/users.c
 sessiond_api_CFLAGS = $(pie_cflags) $(MHD_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 sessiond_api_LDFLAGS = $(pie_ldflags)

@@ -78,15 +78,18 @@ void lockout_rearm(struct lockout *l)
     (void)evtimer_add(l->timer, &tv);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+void lockout_look(struct lockout *l)
 {
-    struct lockout *l = arg;
-
-    (void)fd;
-    (void)what;
     run_table_each_uid(l->app->runs, look_at, l->app);
     session_table_each_uid(l->app->sessions, look_at, l->app);
     lockout_rearm(l);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    lockout_look(arg);
 }
 
 int lockout_new(struct app *app, struct lockout **ret_lockout)

@@ -26,6 +26,13 @@ void lockout_free(struct lockout *lockout);
  */
 void lockout_user(struct app *app, uint32_t uid);
 
+/**
+ * lockout_look() - End what belongs to those who may not have it any more
+ *
+ * Of all who have a run or a session; also whoever is in the registry no longer.
+ */
+void lockout_look(struct lockout *lockout);
+
 /* Somebody's expiry was set: wait for the first one anew. */
 void lockout_rearm(struct lockout *lockout);
 

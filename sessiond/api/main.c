@@ -19,12 +19,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "common/ids.h"
 #include "common/str.h"
 #include "magic-link/magic_link.h"
 #include "sessiond/api/app.h"
 #include "sessiond/api/audit.h"
 #include "sessiond/api/core.h"
 #include "sessiond/api/health.h"
+#include "sessiond/api/hostcheck.h"
 #include "sessiond/api/http.h"
 #include "sessiond/api/lock.h"
 #include "sessiond/api/lockout.h"
@@ -46,16 +48,37 @@ struct options {
     const char *core_path;
     const char *state_dir;
     char link_base[LINK_URL_SIZE];
+    struct registry_options registry;
 };
 
 const char *argp_program_version = PACKAGE_STRING;
 
 static const struct argp_option option_table[] = {
     {"core", 'c', "PATH", 0, "Socket of sessiond [" ATELIER_RUN_DIR "/core.sock]", 0},
+    {"id-range", 'i', "MIN-MAX", 0, "Give out these uids and gids alone [10000-59899]", 0},
     {"link-base", 'l', "URL", 0, "Where links lead [https://HOSTNAME/]", 0},
     {"state", 's', "DIR", 0, "Directory of registry/ and nss/ [" ATELIER_STATE_DIR "]", 0},
     {0},
 };
+
+/* "MIN-MAX". Return: 0 or -EINVAL. */
+static int id_range_parse(const char *text, struct registry_options *o)
+{
+    const char *dash = strchr(text, '-');
+    char first[8] = "";
+    uint32_t min, max;
+
+    if (!dash || (size_t)(dash - text) >= sizeof(first))
+        return -EINVAL;
+    memcpy(first, text, (size_t)(dash - text));
+    if (str_to_u32(first, ID_ALLOC_MAX, &min) < 0 || str_to_u32(dash + 1, ID_ALLOC_MAX, &max) < 0)
+        return -EINVAL;
+    if (min < ID_ALLOC_MIN || min > max)
+        return -EINVAL;
+    o->id_min = min;
+    o->id_max = max;
+    return 0;
+}
 
 static error_t option_parse(int key, char *arg, struct argp_state *state)
 {
@@ -64,6 +87,11 @@ static error_t option_parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'c':
         o->core_path = arg;
+        return 0;
+    case 'i':
+        if (id_range_parse(arg, &o->registry) < 0)
+            argp_error(state, "not a range of ids within %u-%u: %s", ID_ALLOC_MIN, ID_ALLOC_MAX,
+                       arg);
         return 0;
     case 'l':
         if (!magic_link_base_is_valid(arg) || str_copy(o->link_base, sizeof(o->link_base), arg) < 0)
@@ -247,10 +275,20 @@ static const char *key_fault(int r)
     }
 }
 
-/* The registry, and the key beside it. */
-static int state_open(struct app *app, const char *state_dir)
+/*
+ * The registry, and the key beside it. A new registry gives out its first gid here, without the
+ * password lock: sessiond may need us to be up first.
+ */
+static int state_open(struct app *app, const char *state_dir, const struct registry_options *range)
 {
-    int r = registry_open(state_dir, NULL, &app->reg);
+    struct hostcheck check = {.deadline_ms = INT64_MAX};
+    const struct registry_options options = {
+        .id_min = range->id_min,
+        .id_max = range->id_max,
+        .taken = hostcheck_taken,
+        .arg = &check,
+    };
+    int r = registry_open(state_dir, &options, &app->reg);
 
     if (r < 0) {
         log_error("the registry could not be opened: %s", registry_error(NULL));
@@ -286,7 +324,7 @@ static int app_open(struct app *app, const struct options *o)
     app->link_base = o->link_base;
     if (r == 0) {
         about = o->state_dir;
-        r = state_open(app, o->state_dir);
+        r = state_open(app, o->state_dir, &o->registry);
     }
     if (r == 0) {
         about = "event loop";
@@ -410,6 +448,7 @@ int main(int argc, char **argv)
     struct options options = {
         .core_path = ATELIER_RUN_DIR "/core.sock",
         .state_dir = ATELIER_STATE_DIR,
+        .registry = {.id_min = ID_ALLOC_MIN, .id_max = ID_ALLOC_MAX},
     };
     struct app app = {0};
     int r;

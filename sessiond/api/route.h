@@ -20,8 +20,8 @@ struct route {
     const char *method;
     const char *path; /* ends with '/' if one more part follows */
     enum route_right right;
-    bool has_body;
-    /* @body: object, borrowed during the call; NULL without has_body. */
+    size_t body_max; /* bytes; 0: takes no body */
+    /* @body: object, borrowed during the call; NULL if it takes none. */
     void (*handler)(struct request *rq, const json_t *body);
 };
 

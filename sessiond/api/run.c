@@ -112,6 +112,18 @@ uint32_t run_table_count(const struct run_table *t)
     return t->live_count;
 }
 
+uint32_t run_table_count_of(const struct run_table *t, uint32_t uid)
+{
+    const struct run *run;
+    uint32_t n = 0;
+
+    TAILQ_FOREACH(run, &t->live, link)
+    {
+        n += run->row.uid == uid;
+    }
+    return n;
+}
+
 static struct run *run_find(struct run_table *t, uint32_t tag)
 {
     struct run *run;

@@ -30,6 +30,9 @@ void run_table_free(struct run_table *table);
 /* Runs that have not ended. */
 uint32_t run_table_count(const struct run_table *table);
 
+/* Those of one user. */
+uint32_t run_table_count_of(const struct run_table *table, uint32_t uid);
+
 /* What a run is made of. */
 struct run_plan {
     struct user user;

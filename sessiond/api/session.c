@@ -482,6 +482,7 @@ void session_table_lock(struct session_table *t, uint32_t uid)
 {
     struct session *s;
 
+    forget_stale(t, 0);
     TAILQ_FOREACH(s, &t->all, link)
     {
         if (s->uid == uid)

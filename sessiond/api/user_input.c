@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* user_input.c - bodies about users, groups and callers, checked. */
+/* user_input.c - bodies about one user, checked. */
 #include "sessiond/api/user_input.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 
 #include "common/ids.h"
 #include "common/str.h"
-#include "sessiond/api/json_in.h"
 #include "sessiond/api/timestamp.h"
 
 #include "common/banned.h"
@@ -24,14 +23,111 @@ static int read_field(const struct json_in *in, const char *key, char *field, si
     return r;
 }
 
-int user_input_parse(const json_t *body, struct user_input *ret_in, struct error *e)
+/* The same, where "" is as good as nothing. */
+static int read_text(const struct json_in *in, const char *key, char *field, size_t size)
 {
-    static const char *const keys[] = {"email", "external_id", "name", "group", NULL};
+    const char *s = NULL;
+    int r = json_in_text(in, key, size - 1, &s);
+
+    if (r == 0 && s)
+        r = str_copy(field, size, s);
+    return r;
+}
+
+int user_input_expiry(const struct json_in *in, int64_t *ret_expires_s)
+{
+    const json_t *v = json_object_get(in->obj, "expires_at");
+    char field[ERROR_FIELD_SIZE];
+
+    if (!v)
+        return 0;
+    if (json_is_null(v)) {
+        *ret_expires_s = 0;
+        return 0;
+    }
+    if (!json_is_string(v) || timestamp_parse(json_string_value(v), ret_expires_s) < 0) {
+        (void)snprintf(field, sizeof(field), "%sexpires_at", in->prefix);
+        return error_field(in->e, field,
+                           "%s must be null or a time in UTC, as 2026-11-29T12:00:00Z.", field);
+    }
+    if (*ret_expires_s == 0)
+        *ret_expires_s = 1; /* To the registry 0 is never, and this was the opposite. */
+    return 0;
+}
+
+size_t user_input_names(const json_t *array, const char **ret_names, size_t max)
+{
+    const json_t *item;
+    size_t i, n = 0;
+
+    json_array_foreach(array, i, item)
+    {
+        if (n < max)
+            ret_names[n++] = json_string_value(item);
+    }
+    return n;
+}
+
+/* `group` is what callers know; `groups` is the administrator's. */
+static int read_groups(const struct json_in *in, struct user_input *u)
+{
+    const char *names[GROUP_NAMES_MAX];
+    const json_t *array = NULL;
+    int r = read_field(in, "group", u->groups[0], sizeof(u->groups[0]));
+
+    if (r < 0)
+        return r;
+    u->group_count = u->groups[0][0] != '\0';
+    r = json_in_strings(in, "groups", GROUP_NAMES_MAX, &array);
+    if (r < 0 || !array)
+        return r;
+    if (u->group_count > 0)
+        return error_field(in->e, "group", "group and groups cannot both be given.");
+    u->group_count = user_input_names(array, names, GROUP_NAMES_MAX);
+    for (size_t i = 0; i < u->group_count; i++) {
+        if (!name_is_valid(names[i]) || str_copy(u->groups[i], NAME_SIZE, names[i]) < 0)
+            return error_field(in->e, "groups", "There is no group %.40s.", names[i]);
+    }
+    return 0;
+}
+
+static int read_admin_keys(const struct json_in *in, struct user_input *u)
+{
+    int r = read_text(in, "comment", u->comment, sizeof(u->comment));
+
+    if (r == 0)
+        r = read_text(in, "shell", u->shell, sizeof(u->shell));
+    if (r == 0)
+        r = user_input_expiry(in, &u->expires_s);
+    if (r == 0)
+        r = json_in_u32(in, "uid", 1, UINT32_MAX - 1, &u->uid);
+    if (r == 0)
+        r = json_in_bool(in, "adopt", &u->is_adopted);
+    if (r == 0 && u->is_adopted && !u->name[0])
+        r = error_field(in->e, "name", "adopt needs the name of the account.");
+    return r;
+}
+
+static int check_keys(const struct json_in *in, bool is_admin)
+{
+    static const char *const keys[] = {"email", "external_id", "name", "group", "groups", "comment",
+                                       "shell", "expires_at",  "uid",  "adopt", NULL};
+
+    for (const char *const *key = keys + 4; !is_admin && *key; key++) {
+        if (json_object_get(in->obj, *key))
+            return error_set(in->e, 403, STATUS_NOT_ALLOWED, *key, "%s is for the admin socket.",
+                             *key);
+    }
+    return json_in_only(in, keys);
+}
+
+int user_input_parse(const json_t *body, bool is_admin, struct user_input *ret_in, struct error *e)
+{
     const struct json_in in = {.obj = body, .prefix = "", .e = e};
-    struct user_input u = {0};
+    struct user_input u = {.expires_s = EXPIRY_KEEP};
     int r;
 
-    r = json_in_only(&in, keys);
+    r = check_keys(&in, is_admin);
     if (r == 0)
         r = read_field(&in, "email", u.email, sizeof(u.email));
     if (r == 0)
@@ -39,7 +135,9 @@ int user_input_parse(const json_t *body, struct user_input *ret_in, struct error
     if (r == 0)
         r = read_field(&in, "name", u.name, sizeof(u.name));
     if (r == 0)
-        r = read_field(&in, "group", u.group, sizeof(u.group));
+        r = read_groups(&in, &u);
+    if (r == 0)
+        r = read_admin_keys(&in, &u);
     if (r < 0)
         return r;
     if (!u.email[0] && !u.external_id[0] && !u.name[0])
@@ -48,129 +146,100 @@ int user_input_parse(const json_t *body, struct user_input *ret_in, struct error
     return 0;
 }
 
-struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid,
-                                 const char *groups[1])
+static const char *or_null(const char *text)
 {
-    /* Everybody is in that one; it is not a course group. */
-    groups[0] = in->group[0] && strcmp(in->group, GROUP_ALL_USERS) != 0 ? in->group : NULL;
+    return text[0] ? text : NULL;
+}
+
+struct user_spec user_input_spec(const struct user_input *in, uint32_t owner_uid,
+                                 const char *groups[GROUP_NAMES_MAX])
+{
+    for (size_t i = 0; i < in->group_count; i++)
+        groups[i] = in->groups[i];
     return (struct user_spec){
-        .email = in->email[0] ? in->email : NULL,
-        .external_id = in->external_id[0] ? in->external_id : NULL,
+        .email = or_null(in->email),
+        .external_id = or_null(in->external_id),
         .owner_uid = owner_uid,
-        .name = in->name[0] ? in->name : NULL,
+        .name = or_null(in->name),
         .groups = groups,
-        .group_count = groups[0] ? 1 : 0,
-        .expires_s = EXPIRY_KEEP,
+        .group_count = in->group_count,
+        .comment = or_null(in->comment),
+        .shell = or_null(in->shell),
+        .expires_s = in->expires_s,
+        .uid = in->uid,
     };
 }
 
-static int read_expiry(const struct json_in *in, struct user_patch *p)
-{
-    const json_t *v = json_object_get(in->obj, "expires_at");
+/* --- changes --- */
 
-    if (!v)
-        return 0;
-    p->has_expiry = true;
-    if (json_is_null(v))
-        return 0;
-    if (!json_is_string(v) || timestamp_parse(json_string_value(v), &p->expires_s) < 0)
-        return error_field(in->e, "expires_at",
-                           "expires_at must be null or a time in UTC, as 2026-11-29T12:00:00Z.");
-    if (p->expires_s == 0)
-        p->expires_s = 1; /* To the registry 0 is never, and this was the opposite. */
+static int read_email(const struct json_in *in, struct user_change *c)
+{
+    if (!json_is_null(json_object_get(in->obj, "email")))
+        return json_in_string(in, "email", EMAIL_SIZE - 1, &c->email);
+    c->email = "";
+    return 0;
+}
+
+static int read_group_change(const struct json_in *in, struct user_patch *p)
+{
+    static const struct {
+        const char *key;
+        enum user_groups_how how;
+    } ways[] = {
+        {"groups", USER_GROUPS_SET},
+        {"groups_add", USER_GROUPS_ADD},
+        {"groups_remove", USER_GROUPS_REMOVE},
+    };
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        const json_t *array = NULL;
+        int r = json_in_strings(in, ways[i].key, GROUP_NAMES_MAX, &array);
+
+        if (r < 0)
+            return r;
+        if (!array)
+            continue;
+        if (p->groups_key)
+            return error_field(in->e, ways[i].key, "%s and %s cannot both be given.", p->groups_key,
+                               ways[i].key);
+        p->groups_key = ways[i].key;
+        p->change.groups_how = ways[i].how;
+        p->change.groups = p->names;
+        p->change.group_count = user_input_names(array, p->names, GROUP_NAMES_MAX);
+    }
     return 0;
 }
 
 int user_patch_parse(const json_t *body, struct user_patch *ret_patch, struct error *e)
 {
-    static const char *const keys[] = {"locked", "expires_at", NULL};
+    static const char *const keys[] = {"locked", "expires_at", "comment",       "shell", "email",
+                                       "groups", "groups_add", "groups_remove", NULL};
     const struct json_in in = {.obj = body, .prefix = "", .e = e};
-    struct user_patch p = {0};
+    struct user_patch *p = ret_patch;
+    struct user_change *c = &p->change;
     int r;
 
+    *p = (struct user_patch){0};
     r = json_in_only(&in, keys);
     if (r == 0)
-        r = json_in_bool(&in, "locked", &p.is_locked);
+        r = json_in_bool(&in, "locked", &c->is_locked);
     if (r == 0)
-        r = read_expiry(&in, &p);
+        r = user_input_expiry(&in, &c->expires_s);
+    if (r == 0)
+        r = json_in_text(&in, "comment", COMMENT_SIZE - 1, &c->comment);
+    if (r == 0)
+        r = json_in_text(&in, "shell", SHELL_SIZE - 1, &c->shell);
+    if (r == 0)
+        r = read_email(&in, c);
+    if (r == 0)
+        r = read_group_change(&in, p);
     if (r < 0)
         return r;
-    p.has_locked = json_object_get(body, "locked") != NULL;
-    if (!p.has_locked && !p.has_expiry)
-        return error_field(e, NULL, "One of locked and expires_at must be given.");
-    *ret_patch = p;
-    return 0;
-}
-
-int group_input_parse(const json_t *body, const char **ret_name, struct error *e)
-{
-    static const char *const keys[] = {"name", NULL};
-    const struct json_in in = {.obj = body, .prefix = "", .e = e};
-    const char *name = NULL;
-    int r;
-
-    r = json_in_only(&in, keys);
-    if (r == 0)
-        r = json_in_require(&in, "name");
-    if (r == 0)
-        r = json_in_string(&in, "name", NAME_MAX_LEN, &name);
-    if (r < 0)
-        return r;
-    *ret_name = name;
-    return 0;
-}
-
-static int read_verbs(const json_t *verbs, uint32_t *ret_bits, struct error *e)
-{
-    uint32_t bits = 0;
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(verbs, i, item)
-    {
-        uint32_t bit = CALLER_VERB__COUNT;
-
-        for (uint32_t v = 0; v < CALLER_VERB__COUNT; v++) {
-            if (strcmp(json_string_value(item), caller_verb_key((enum caller_verb)v)) == 0)
-                bit = v;
-        }
-        if (bit == CALLER_VERB__COUNT)
-            return error_field(e, "verbs", "verbs may hold users, runs, net-public and links.");
-        bits |= 1u << bit;
-    }
-    *ret_bits = bits;
-    return 0;
-}
-
-int caller_input_parse(const json_t *body, uint32_t *ret_uid, uint32_t *ret_verbs,
-                       const json_t **ret_groups, struct error *e)
-{
-    static const char *const keys[] = {"uid", "groups", "verbs", NULL};
-    const struct json_in in = {.obj = body, .prefix = "", .e = e};
-    const json_t *groups = NULL, *verbs = NULL;
-    uint32_t uid = 0, bits = 0;
-    int r;
-
-    r = json_in_only(&in, keys);
-    for (size_t i = 0; r == 0 && keys[i]; i++)
-        r = json_in_require(&in, keys[i]);
-    /* (uid_t)-1 is no user; 0 has admin.sock and nothing else. */
-    if (r == 0)
-        r = json_in_u32(&in, "uid", 1, UINT32_MAX - 1, &uid);
-    if (r == 0)
-        r = json_in_strings(&in, "groups", CALLER_GROUPS_MAX, &groups);
-    if (r == 0)
-        r = json_in_strings(&in, "verbs", CALLER_VERB__COUNT, &verbs);
-    if (r == 0)
-        r = read_verbs(verbs, &bits, e);
-    if (r < 0)
-        return r;
-    if (json_array_size(groups) == 0)
-        return error_field(e, "groups", "groups must name at least one group.");
-    if (bits == 0)
-        return error_field(e, "verbs", "verbs must name at least one right.");
-    *ret_uid = uid;
-    *ret_verbs = bits;
-    *ret_groups = groups;
+    c->has_locked = json_object_get(body, "locked") != NULL;
+    c->has_expiry = json_object_get(body, "expires_at") != NULL;
+    if (json_object_size(body) == 0)
+        return error_field(e, NULL,
+                           "At least one of locked, expires_at, comment, shell, email, "
+                           "groups, groups_add and groups_remove must be given.");
     return 0;
 }

@@ -141,6 +141,23 @@ static void user_shows_the_expiry_or_null(void **state)
     json_decref(v);
 }
 
+static void user_shows_comment_and_shell(void **state)
+{
+    struct user u = {.uid = 10001, .name = "alice", .comment = "Zoë, room 3", .shell = "/bin/dash"};
+    json_t *v = json_of_user(&u, json_array(), NULL, 0);
+
+    (void)state;
+    assert_int_equal(json_object_size(v), 10);
+    assert_string_equal(text_at(v, "comment"), "Zoë, room 3");
+    assert_string_equal(text_at(v, "shell"), "/bin/dash");
+    json_decref(v);
+    u.comment[0] = u.shell[0] = '\0';
+    v = json_of_user(&u, json_array(), NULL, 0);
+    assert_string_equal(text_at(v, "comment"), "");
+    assert_string_equal(text_at(v, "shell"), "");
+    json_decref(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +166,7 @@ int main(void)
         cmocka_unit_test(minted_link_has_both_forms_and_a_picture_only_if_asked_for),
         cmocka_unit_test(session_shows_who_where_since_when_and_how_confined),
         cmocka_unit_test(user_shows_the_expiry_or_null),
+        cmocka_unit_test(user_shows_comment_and_shell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
