@@ -181,14 +181,45 @@ int group_of_user(struct registry *reg, uint32_t uid, struct group *ret_groups, 
     return group_rows_read(&st, ret_groups, max, ret_n);
 }
 
-int group_member_add(struct registry *reg, uint32_t gid, uint32_t uid)
+/* 1: changed, 0: it was so, or a negative errno. */
+static int member_run(struct registry *reg, enum stmt_id id, uint32_t gid, uint32_t uid,
+                      const char *what)
 {
-    cleanup_stmt struct stmt st = stmt_get(reg, STMT_MEMBER_INSERT);
+    cleanup_stmt struct stmt st = stmt_get(reg, id);
+    int r;
 
-    change_touch(reg, uid);
     stmt_int(&st, 1, uid);
     stmt_int(&st, 2, gid);
-    return stmt_run(&st, "insert the membership");
+    r = stmt_run(&st, what);
+    if (r < 0)
+        return r;
+    r = sqlite3_changes(reg->db) > 0;
+    if (r > 0)
+        change_touch(reg, uid);
+    return r;
+}
+
+int group_member_add(struct registry *reg, uint32_t gid, uint32_t uid)
+{
+    return member_run(reg, STMT_MEMBER_INSERT, gid, uid, "insert the membership");
+}
+
+int group_member_remove(struct registry *reg, uint32_t gid, uint32_t uid)
+{
+    return member_run(reg, STMT_MEMBER_DELETE, gid, uid, "remove the membership");
+}
+
+int group_limit_check(struct registry *reg, uint32_t uid, bool *ret_is_too_many)
+{
+    cleanup_stmt struct stmt st = stmt_get(reg, STMT_MEMBER_COUNT);
+    int r;
+
+    stmt_int(&st, 1, uid);
+    r = stmt_step(&st, "count the groups of a user");
+    if (r < 0)
+        return r;
+    *ret_is_too_many = stmt_col_int(&st, 0) > (int64_t)USER_GROUPS_MAX + 1;
+    return 0;
 }
 
 int group_has_member(struct registry *reg, uint32_t gid, uint32_t uid, bool *ret_has)

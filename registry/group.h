@@ -13,8 +13,14 @@ int group_insert(struct registry *reg, uint32_t gid, const char *name);
 /* The same for a gid and a name that are noted as used already. */
 int group_row_insert(struct registry *reg, uint32_t gid, const char *name);
 
-/* Make @uid a member, inside an open change. Return: 0 or a negative errno. */
+/* Make @uid a member, inside an open change. Return: 1, 0 if they were, or a negative errno. */
 int group_member_add(struct registry *reg, uint32_t gid, uint32_t uid);
+
+/* And no member any more. Return: 1, 0 if they were none, or a negative errno. */
+int group_member_remove(struct registry *reg, uint32_t gid, uint32_t uid);
+
+/* Is @uid in more than USER_GROUPS_MAX and GROUP_ALL_USERS? Return: 0 or a negative errno. */
+int group_limit_check(struct registry *reg, uint32_t uid, bool *ret_is_too_many);
 
 /* Is @uid a member, and not deleted? Return: 0 or a negative errno. */
 int group_has_member(struct registry *reg, uint32_t gid, uint32_t uid, bool *ret_has);

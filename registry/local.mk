@@ -24,8 +24,10 @@ libregistry_la_SOURCES = \
 	%D%/session.c \
 	%D%/statement.c %D%/statement.h \
 	%D%/statements.def \
-	%D%/user.c \
+	%D%/user.c %D%/user.h \
 	%D%/user_change.c \
-	%D%/user_state.c %D%/user_state.h
+	%D%/user_create.c \
+	%D%/user_state.c %D%/user_state.h \
+	%D%/user_text.c %D%/user_text.h
 libregistry_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
 libregistry_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(SODIUM_LIBS)

@@ -198,6 +198,8 @@ enum user_verdict {
  *   see it: no index is written and @taken is not called). USER_CONFLICT if the caller has one:
  *   two of its people with one address must not get one user.
  *
+ * Nothing but the external_id changes of one who exists.
+ *
  * Ids come from one counter for uid and gid and are never used twice: the counter and the
  * tombstones are in the same transaction as the user. New users are USER_STATE_RESERVED.
  *
@@ -265,8 +267,8 @@ int user_external_id_list(struct registry *reg, uint32_t uid, external_id_fn fn,
 /**
  * user_join_group() - Put a user who exists into a group, and publish it to NSS
  *
- * Return: 0, also if the user was in it; -ENOENT if there is no such group; or a negative errno
- * with the old state kept.
+ * Return: 0, also if the user was in it; -ENOENT if there is no such group; -E2BIG if they are in
+ * USER_GROUPS_MAX; or a negative errno with the old state kept.
  */
 int user_join_group(struct registry *reg, uint32_t uid, const char *group);
 
@@ -326,7 +328,7 @@ int user_change(struct registry *reg, uint32_t uid, const struct user_change *ch
 
 /**
  * user_delete() - Take a user out of everything but the tombstones
- * @ret_links_revoked: How many open links they had
+ * @ret_links_revoked: How many links they had that were neither used nor revoked
  *
  * Name and id are never given out again. E-mail and external ids are free: the same person can come
  * again as a new user. What runs is not touched: the caller ends it before.

@@ -96,8 +96,9 @@ EXTRA_DIST += tests/fuzz/fuzz_index.c
 
 # --- registry
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
-	test_registry_crash test_registry_external_id test_registry_index test_registry_link \
-	test_registry_link_crash test_registry_schema test_registry_session test_registry_state test_registry_ledger
+	test_registry_crash test_registry_external_id test_registry_index test_registry_link test_registry_link_crash \
+	test_registry_schema test_registry_session test_registry_state test_registry_ledger \
+	test_registry_change test_registry_group test_registry_batch
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
 registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CMOCKA_CFLAGS)
@@ -131,6 +132,15 @@ test_registry_link_crash_LDADD = $(registry_test_libs)
 test_registry_schema_SOURCES = %D%/test_registry_schema.c $(registry_test_fixture)
 test_registry_schema_CPPFLAGS = $(registry_test_cppflags)
 test_registry_schema_LDADD = $(registry_test_libs)
+test_registry_batch_SOURCES = %D%/test_registry_batch.c $(registry_test_fixture)
+test_registry_batch_CPPFLAGS = $(registry_test_cppflags)
+test_registry_batch_LDADD = $(registry_test_libs)
+test_registry_change_SOURCES = %D%/test_registry_change.c $(registry_test_fixture)
+test_registry_change_CPPFLAGS = $(registry_test_cppflags)
+test_registry_change_LDADD = $(registry_test_libs)
+test_registry_group_SOURCES = %D%/test_registry_group.c $(registry_test_fixture)
+test_registry_group_CPPFLAGS = $(registry_test_cppflags)
+test_registry_group_LDADD = $(registry_test_libs)
 test_registry_ledger_SOURCES = %D%/test_registry_ledger.c $(registry_test_fixture)
 test_registry_ledger_CPPFLAGS = $(registry_test_cppflags)
 test_registry_ledger_LDADD = $(registry_test_libs)
