@@ -133,7 +133,8 @@ enum nss_status _nss_atelier_initgroups_dyn(const char *name, gid_t group, long 
     size_t n;
     int r;
 
-    if (!id_is_outer(group) || !name_is_valid(name))
+    /* -1: nscd asks for all groups, and does not know the primary one. */
+    if ((group != (gid_t)-1 && !id_is_outer(group)) || !name_is_valid(name))
         return NSS_STATUS_NOTFOUND;
     r = lookup_begin(&l);
     if (r == 0)
