@@ -14,8 +14,8 @@ def get(name):
     return answer.body
 
 
-def patch(name, **change):
-    return lab.api("PATCH", f"/v1/groups/{name}", change)
+def patch(group, /, **change):
+    return lab.api("PATCH", f"/v1/groups/{group}", change)
 
 
 def is_in(user, group):

@@ -13,8 +13,8 @@ def get(name):
     return answer.body
 
 
-def patch(name, **change):
-    return lab.api("PATCH", f"/v1/users/{name}", change)
+def patch(user, /, **change):
+    return lab.api("PATCH", f"/v1/users/{user}", change)
 
 
 def delete(name, within=10):

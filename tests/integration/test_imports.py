@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # test_imports.py - many users at once: all or nothing, and what is wrong is named by its row.
 import json
+import threading
 import time
 
 import lab
@@ -104,11 +105,25 @@ def test_a_body_of_four_mebibytes_is_read_and_no_larger_one():
 def test_thousands_come_at_once_and_the_others_are_served_meanwhile():
     rows = [{"email": f"mass{i}@example.org", "name": f"mass{i}", "groups": ["course-a"]}
             for i in range(5000)]
-    begin = time.monotonic()
-    answer = imported(rows)
-    took = time.monotonic() - begin
+    stop, waits = threading.Event(), []
+
+    def knock():
+        while not stop.is_set():
+            begin = time.monotonic()
+            assert lab.health()
+            waits.append(time.monotonic() - begin)
+            time.sleep(0.005)
+
+    other = threading.Thread(target=knock)
+    other.start()
+    try:
+        answer = imported(rows)
+    finally:
+        stop.set()
+        other.join()
     assert (answer.status, answer.body["created"]) == (200, 5000), answer.body
-    assert took < 30
+    # Nobody is kept from logging in: sessiond waits two seconds for an answer.
+    assert len(waits) > 2 and max(waits) < 2, sorted(waits)[-3:]
     last = answer.body["users"][-1]
     assert lab.uid_of(last["name"]) == last["uid"]
     page = lab.api("GET", "/v1/index/0").body

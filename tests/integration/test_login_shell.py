@@ -30,12 +30,9 @@ def test_a_login_runs_the_users_shell_and_the_next_one_another():
 def test_an_interactive_login_has_it_too():
     name = lab.newcomer()
     patch(name, shell="/bin/dash")
-    shell = lab.ssh_shell(name, lab.code_of(name))
-    try:
-        assert lab.shell_says(shell, "readlink /proc/$$/exe").strip().endswith("/dash")
-        assert lab.shell_says(shell, "echo $0").strip() == "-dash"
-    finally:
-        shell.close(force=True)
+    argv = lab.ssh_argv(name, flags=("-tt",))
+    result = lab.with_code(lab.code_of(name), argv, input="echo $0 $(readlink /proc/$$/exe)\nexit\n")
+    assert "-dash /usr/bin/dash" in result.stdout, result
 
 
 @pytest.fixture
