@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 noinst_LTLIBRARIES += libregistry.la
 libregistry_la_SOURCES = \
-	%D%/backup.c \
+	%D%/backup.c %D%/backup.h \
 	%D%/caller.c \
 	%D%/change.c %D%/change.h \
 	%D%/email.c %D%/email.h \
@@ -18,6 +18,7 @@ libregistry_la_SOURCES = \
 	%D%/registry.c %D%/registry.h \
 	%D%/registry_internal.h \
 	%D%/reserved.def \
+	%D%/restore.c \
 	%D%/run.c \
 	%D%/sabotage.h \
 	%D%/schema.c %D%/schema.h \

@@ -25,6 +25,7 @@
 
 #include "common/cleanup.h"
 #include "common/ids.h"
+#include "registry/backup.h"
 #include "registry/change.h"
 #include "registry/id.h"
 #include "registry/index_write.h"
@@ -282,6 +283,8 @@ static int files_open(struct registry *reg, const struct registry_options *optio
 {
     int r = lock_take(reg);
 
+    if (r == 0)
+        r = copies_sweep(reg);
     if (r == 0)
         r = ledger_open(reg);
     if (r == 0)

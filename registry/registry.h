@@ -656,8 +656,7 @@ struct registry_restored {
  * registry_restore() - Take REGISTRY_RESTORE_NAME in the place of all rows
  * @is_rehearsal: Find out what would be, and change nothing
  * @gone:         Called for each of users_gone in ascending uid, before anything is changed; a
- *                non-zero return ends it all and is returned. It must not use the registry. NULL:
- * not called
+ *                non-zero return ends it all and is returned. It must change nothing here. Or NULL
  * @arg:          For @gone
  * @ret_restored: What is now, or would be
  *
@@ -666,8 +665,9 @@ struct registry_restored {
  * restore.c for the order of the steps.
  *
  * Return: 0; -ENOENT (no file); -EPERM (not a file of ours alone); -EBADMSG (no registry, or
- * damaged); -EPROTO (of a newer program); or a negative errno. The old state is kept, unless only
- * the rename of the index failed: then the new state is stored and unpublished.
+ * damaged); -EPROTO (of a newer program); -EEXIST (an id or a name in it was given to somebody else
+ * here); or a negative errno. The old state is kept, unless the sentence says "stored": then only
+ * ledger or index are behind, and the next change makes up for it.
  */
 int registry_restore(struct registry *reg, bool is_rehearsal, user_fn gone, void *arg,
                      struct registry_restored *ret_restored);

@@ -109,7 +109,7 @@ static const char *const schema_steps[SCHEMA_VERSION] = {
     "CREATE INDEX runs_by_user ON runs (uid, accepted_us);"
     "CREATE INDEX runs_open ON runs (run_id) WHERE ended_us = 0;"
 
-    "PRAGMA application_id = 1096043602;" /* "AT" "LR", so that file(1) can tell */
+    "PRAGMA application_id = 1096043602;" /* REGISTRY_APPLICATION_ID */
     "PRAGMA user_version = 1;",
 
     /* Links. The hashes are keyed by a file outside the database: nothing here opens a login. */
@@ -189,10 +189,10 @@ static const char *const schema_steps[SCHEMA_VERSION] = {
     "PRAGMA user_version = 3;",
 };
 
+_Static_assert(REGISTRY_APPLICATION_ID == 1096043602, "as in step 0");
 _Static_assert(ID_ALLOC_MIN == 10000 && ID_ALLOC_MAX == 59899, "as in the CHECKs of step 0");
 
-/* The first column of the only row of a constant query. */
-static int number_get(struct registry *reg, const char *sql, int64_t *ret_n)
+int db_number(struct registry *reg, const char *sql, int64_t *ret_n)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(reg->db, sql, -1, &s, NULL);
@@ -204,7 +204,7 @@ static int number_get(struct registry *reg, const char *sql, int64_t *ret_n)
         (void)sqlite3_finalize(s);
         return 0;
     }
-    rc = registry_fail_sql(reg, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read the schema version");
+    rc = registry_fail_sql(reg, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, sql);
     (void)sqlite3_finalize(s);
     return rc;
 }
@@ -255,8 +255,7 @@ static int seed(struct registry *reg, const struct registry_options *options)
     return group_insert(reg, gid, GROUP_ALL_USERS);
 }
 
-static int migrate_from(struct registry *reg, int64_t version,
-                        const struct registry_options *options)
+int schema_steps_run(struct registry *reg, int64_t version)
 {
     for (int64_t v = version; v < SCHEMA_VERSION; v++) {
         int rc = sqlite3_exec(reg->db, schema_steps[v], NULL, NULL, NULL);
@@ -264,7 +263,7 @@ static int migrate_from(struct registry *reg, int64_t version,
         if (rc != SQLITE_OK)
             return registry_fail_sql(reg, rc, "make the tables");
     }
-    return version == 0 ? seed(reg, options) : 0;
+    return 0;
 }
 
 int schema_migrate(struct registry *reg, const struct registry_options *options)
@@ -272,7 +271,7 @@ int schema_migrate(struct registry *reg, const struct registry_options *options)
     int64_t version = 0, tables = 0;
     int r;
 
-    r = number_get(reg, "PRAGMA user_version", &version);
+    r = db_number(reg, "PRAGMA user_version", &version);
     if (r < 0)
         return r;
     if (version < 0 || version > SCHEMA_VERSION)
@@ -280,16 +279,18 @@ int schema_migrate(struct registry *reg, const struct registry_options *options)
                              (long long)version, SCHEMA_VERSION);
     if (version == SCHEMA_VERSION)
         return 0;
-    r = number_get(reg, "SELECT count(*) FROM sqlite_schema", &tables);
+    r = db_number(reg, "SELECT count(*) FROM sqlite_schema", &tables);
     if (r < 0)
         return r;
-    if (version == 0 && (tables > 0 || !options))
-        return registry_fail(reg, -EPROTO, "the database is no registry");
+    if (version == 0 && tables > 0)
+        return registry_fail(reg, -EPROTO, REGISTRY_FILE_NAME " has tables but is no registry");
 
     r = change_begin(reg);
     if (r < 0)
         return r;
-    r = migrate_from(reg, version, options);
+    r = schema_steps_run(reg, version);
+    if (r == 0 && version == 0)
+        r = seed(reg, options);
     if (r < 0) {
         change_abort(reg);
         return r;
