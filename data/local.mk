@@ -37,7 +37,10 @@ sshunitdir = $(unitdir)/ssh.service.d
 dist_sshunit_DATA = %D%/systemd/ssh.service.d/atelier.conf
 dist_sysusers_DATA = %D%/sysusers.d/atelier.conf
 tmpfiles_DATA = %D%/tmpfiles.d/atelier.conf
-data_made = $(unit_DATA) $(tmpfiles_DATA)
+# A file that nobody reads where there is no AppArmor.
+apparmordir = $(sysconfdir)/apparmor.d/abstractions/nameservice.d
+apparmor_DATA = %D%/apparmor/atelier
+data_made = $(unit_DATA) $(tmpfiles_DATA) $(apparmor_DATA)
 EXTRA_DIST += $(data_made:=.in)
 CLEANFILES += $(data_made)
 
