@@ -70,8 +70,9 @@ test_index_read_SOURCES = \
 test_index_read_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_index_read_LDADD = libcommon.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += test_nss_module test_nss_listing
-TESTS += test_nss_module test_nss_listing
+nss_tests = test_nss_module test_nss_listing test_nss_host
+check_PROGRAMS += $(nss_tests)
+TESTS += $(nss_tests)
 nss_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) \
 	-DTEST_MODULE='"$(abs_builddir)/.libs/libnss_atelier_test.so"' \
 	-DSHIPPED_MODULE='"$(abs_builddir)/.libs/libnss_atelier.so.2"'
@@ -88,11 +89,40 @@ test_nss_listing_SOURCES = %D%/test_nss_listing.c $(nss_test_fixture)
 test_nss_listing_CPPFLAGS = $(nss_test_cppflags)
 test_nss_listing_LDADD = $(nss_test_ldadd)
 EXTRA_test_nss_listing_DEPENDENCIES = $(nss_test_modules)
+test_nss_host_SOURCES = %D%/test_nss_host.c $(nss_test_fixture)
+test_nss_host_CPPFLAGS = $(nss_test_cppflags)
+test_nss_host_LDADD = $(nss_test_ldadd)
+EXTRA_test_nss_host_DEPENDENCIES = $(nss_test_modules)
 
 dist_check_SCRIPTS += %D%/tst_nss_exports
 TESTS += %D%/tst_nss_exports
 
-EXTRA_DIST += tests/fuzz/fuzz_index.c
+# Linked with the module's sources, so that ThreadSanitizer sees them.
+nss_load_sources = %D%/nss_load.c %D%/index_build.c %D%/index_build.h \
+	nss_module/group.c nss_module/lookup.c nss_module/passwd.c \
+	common/fd.c common/index_read.c common/str.c
+nss_load_cppflags = $(AM_CPPFLAGS) -DNSS_INDEX_DIR='"index-under-test"'
+check_PROGRAMS += %D%/nss_load
+%C%_nss_load_SOURCES = $(nss_load_sources)
+%C%_nss_load_CPPFLAGS = $(nss_load_cppflags)
+if HAVE_TSAN
+check_PROGRAMS += %D%/nss_load_tsan
+%C%_nss_load_tsan_SOURCES = $(nss_load_sources)
+%C%_nss_load_tsan_CPPFLAGS = $(nss_load_cppflags)
+%C%_nss_load_tsan_CFLAGS = $(AM_CFLAGS) -fsanitize=thread
+endif
+nss_load_tests = %D%/tst_nss_load %D%/tst_nss_tsan %D%/tst_nss_valgrind
+dist_check_SCRIPTS += $(nss_load_tests)
+TESTS += $(nss_load_tests)
+
+# The fuzzer's harness with its corpus, and a few thousand changes of it.
+check_PROGRAMS += %D%/replay_index
+TESTS += %D%/replay_index
+%C%_replay_index_SOURCES = tests/fuzz/fuzz_index.c
+%C%_replay_index_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY \
+	-DFUZZ_CORPUS='"$(abs_srcdir)/tests/fuzz/index.corpus"'
+%C%_replay_index_LDADD = libcommon.la
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/index.corpus
 
 # --- registry
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \

@@ -3,6 +3,7 @@
 #include "tests/unit/nss_fixture.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -174,6 +175,15 @@ int foreign_keys_ask(const struct module *m)
     }
     bad += m->initgroups_dyn("root", 0, &start, &size, &list, -1, &error) != NSS_STATUS_NOTFOUND;
     return bad + (start != 0) + (list != NULL);
+}
+
+int fds_count(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
 }
 
 uint32_t noise(uint32_t *seed)

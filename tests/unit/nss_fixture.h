@@ -71,6 +71,9 @@ enum nss_status uid_ask(uid_t uid, struct passwd *pw, int *errnop);
  */
 int foreign_keys_ask(const struct module *m);
 
+/* How many descriptors below 1024 are open. */
+int fds_count(void);
+
 /* xorshift32: the same bytes on every machine. */
 uint32_t noise(uint32_t *seed);
 

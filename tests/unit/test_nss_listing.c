@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,15 +174,6 @@ static void initgroups_keeps_to_the_limit(void **state)
 
 /* --- hosts --------------------------------------------------------------------------------- */
 
-static int fds_count(void)
-{
-    int n = 0;
-
-    for (int fd = 0; fd < 1024; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
-
 static void no_call_keeps_a_descriptor(void **state)
 {
     unsigned char *file;
@@ -205,41 +195,6 @@ static void no_call_keeps_a_descriptor(void **state)
     }
     assert_int_equal(fds_count(), before);
     free(file);
-}
-
-static void host_that_closes_every_descriptor_loses_none_of_its_own(void **state)
-{
-    pid_t pid = fork();
-    int status;
-
-    (void)state;
-    if (pid == 0) {
-        struct passwd pw;
-        int own[8], error;
-
-        for (int round = 0; round < 20; round++) {
-            if (uid_ask(UID_FIRST, &pw, &error) != NSS_STATUS_SUCCESS)
-                _exit(1);
-            closefrom(3);
-            for (int i = 0; i < 8; i++) {
-                own[i] = memfd_create("own", MFD_CLOEXEC);
-                if (own[i] != 3 + i || write(own[i], "own", 3) != 3)
-                    _exit(2);
-            }
-            if (uid_ask(UID_FIRST + 1, &pw, &error) != NSS_STATUS_SUCCESS)
-                _exit(3);
-            for (int i = 0; i < 8; i++) {
-                char back[4] = {0};
-
-                if (pread(own[i], back, 3, 0) != 3 || strcmp(back, "own") != 0)
-                    _exit(4);
-            }
-        }
-        _exit(0);
-    }
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
 }
 
 static atomic_bool is_over;
@@ -376,8 +331,6 @@ int main(void)
         cmocka_unit_test_setup(initgroups_adds_what_is_new_and_grows_the_array, index_setup),
         cmocka_unit_test_setup(initgroups_keeps_to_the_limit, index_setup),
         cmocka_unit_test_setup(no_call_keeps_a_descriptor, index_setup),
-        cmocka_unit_test_setup(host_that_closes_every_descriptor_loses_none_of_its_own,
-                               index_setup),
         cmocka_unit_test_setup(threads_look_up_while_children_are_forked_and_index_replaced,
                                index_setup),
         cmocka_unit_test_setup(threads_that_share_a_listing_get_each_entry_once, index_setup),

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -84,61 +83,6 @@ static void miss_is_notfound_and_touches_neither_errno_nor_result(void **state)
     assert_int_equal(error, 4711);
     assert_memory_equal(&pw, &pw_before, sizeof(pw));
     assert_memory_equal(&gr, &gr_before, sizeof(gr));
-}
-
-/* A page that is ours between two that are nobody's. Return: its end. */
-static char *guarded_end(size_t *ret_page)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *map = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    assert_true(map != MAP_FAILED);
-    assert_int_equal(mprotect(map + page, page, PROT_READ | PROT_WRITE), 0);
-    *ret_page = page;
-    return map + 2 * page;
-}
-
-static void buffer_of_any_length_is_erange_or_enough_and_never_overrun(void **state)
-{
-    size_t page, pw_need = 0, gr_need = 0;
-    char *end = guarded_end(&page);
-
-    (void)state;
-    for (size_t n = 0; n <= 2048; n++) {
-        char *buffer = end - n;
-        enum nss_status status;
-        struct passwd pw;
-        struct group gr;
-        int error = 0;
-
-        memset(end - page, 0x77, page);
-        status = nss.getpwnam_r("user7", &pw, buffer, n, &error);
-        if (status == NSS_STATUS_SUCCESS) {
-            passwd_check(&pw, buffer, n);
-            pw_need = pw_need ? pw_need : n;
-        } else {
-            assert_int_equal(status, NSS_STATUS_TRYAGAIN);
-            assert_int_equal(error, ERANGE);
-            assert_int_equal(pw_need, 0);
-        }
-        status = nss.getgrnam_r("user7", &gr, buffer, n, &error);
-        if (status == NSS_STATUS_SUCCESS) {
-            group_check(&gr, buffer, n);
-            gr_need = gr_need ? gr_need : n;
-        } else {
-            assert_int_equal(status, NSS_STATUS_TRYAGAIN);
-            assert_int_equal(error, ERANGE);
-            /* The array is aligned, so a few lengths more may not be enough. */
-            assert_true(gr_need == 0 || n < gr_need + 8);
-        }
-        for (const char *p = end - page; p < buffer; p++)
-            assert_int_equal(*p, 0x77);
-    }
-    assert_int_equal(pw_need, sizeof("user7") + sizeof("*") + sizeof("") +
-                                  sizeof(ATELIER_HOMES_DIR "/user7") +
-                                  sizeof("/usr/lib/atelier/shell"));
-    assert_in_range(gr_need, sizeof("user7") + sizeof("*") + 8, sizeof("user7") + sizeof("*") + 15);
-    assert_int_equal(munmap(end - 2 * page, 3 * page), 0);
 }
 
 static void answer_stays_when_the_index_is_replaced(void **state)
@@ -336,8 +280,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(users_and_groups_are_found_by_id_and_name, index_setup),
         cmocka_unit_test_setup(miss_is_notfound_and_touches_neither_errno_nor_result, index_setup),
-        cmocka_unit_test_setup(buffer_of_any_length_is_erange_or_enough_and_never_overrun,
-                               index_setup),
         cmocka_unit_test_setup(answer_stays_when_the_index_is_replaced, index_setup),
         cmocka_unit_test_setup(foreign_ids_and_names_are_notfound_without_a_system_call,
                                index_setup),

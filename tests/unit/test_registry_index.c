@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * test_registry_index.c - the index after many changes is the one that the database makes.
+ * test_registry_index.c - the index is the one that the database makes, and nobody can hold it up.
  *
  * A publication reads only the rows that the change has touched. So after changes of every kind the
  * file must be the same, byte by byte, as the one that the next start makes of all rows.
@@ -12,11 +12,17 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/ids.h"
 #include "tests/unit/index_build.h"
 #include "tests/unit/registry_fixture.h"
@@ -115,12 +121,100 @@ static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
     assert_true(counts.users > 20 && counts.groups > 5);
 }
 
+/* --- somebody who locks what he can -------------------------------------------------------- */
+
+#define STRANGER      12345u
+#define WITHIN_S      5 /* far more than it takes, far less than the stranger stays */
+#define STRANGER_STAY 60
+
+/* What an unprivileged process can lock of a file that it may read. */
+struct locks {
+    bool has_read_lock, has_flock, has_open_read_lock;
+    bool has_write_lock, has_lease; /* what the kernel refuses */
+};
+
+/* Every lock of every kind on the index, and then sit on them. */
+static _Noreturn void stranger_child(int nss_fd, int pipe_fd)
+{
+    struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    struct locks locks = {0};
+    int fd, other;
+
+    /* grp.h and registry.h have a struct group each. */
+    if (syscall(SYS_setgroups, 0, NULL) < 0 || setresgid(STRANGER, STRANGER, STRANGER) < 0 ||
+        setresuid(STRANGER, STRANGER, STRANGER) < 0)
+        _exit(2);
+    fd = openat(nss_fd, INDEX_FILE_NAME, O_RDONLY | O_CLOEXEC);
+    other = openat(nss_fd, INDEX_FILE_NAME, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || other < 0)
+        _exit(3);
+    locks.has_read_lock = fcntl(fd, F_SETLK, &all) == 0;
+    locks.has_open_read_lock = fcntl(other, F_OFD_SETLK, &all) == 0;
+    locks.has_flock = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    all.l_type = F_WRLCK;
+    locks.has_write_lock = fcntl(fd, F_SETLK, &all) == 0;
+    locks.has_lease = fcntl(fd, F_SETLEASE, F_RDLCK) == 0 || fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    if (fd_write_full(pipe_fd, &locks, sizeof(locks)) < 0)
+        _exit(4);
+    (void)sleep(STRANGER_STAY);
+    _exit(0);
+}
+
+static void who_can_read_the_index_cannot_hold_up_anything(void **state)
+{
+    struct fixture *f = *state;
+    struct locks locks = {0};
+    struct user before = user_new(f, "before@example.org"), after;
+    int nss_fd = open(path_of(f, "nss"), O_PATH | O_DIRECTORY | O_CLOEXEC), fds[2], status;
+    size_t n = 0;
+    pid_t pid;
+
+    if (geteuid() != 0) {
+        print_message("skipped: only root can become somebody else\n");
+        skip();
+    }
+    assert_true(nss_fd >= 0);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    fixture_close(f); /* a child that keeps its lock would be a hindrance of our own */
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        stranger_child(nss_fd, fds[1]);
+    (void)close(fds[1]);
+    assert_int_equal(fd_read_full(fds[0], &locks, sizeof(locks), &n), 0);
+    assert_int_equal(n, sizeof(locks));
+    /* The control: these he has. */
+    assert_true(locks.has_read_lock && locks.has_open_read_lock && locks.has_flock);
+    assert_false(locks.has_write_lock || locks.has_lease);
+
+    (void)alarm(WITHIN_S);
+    fixture_open(f);
+    assert_true(index_has_user(f->dir, before.uid, before.name));
+    for (unsigned i = 0; i < 20; i++) {
+        char email[32];
+
+        (void)snprintf(email, sizeof(email), "after%u@example.org", i);
+        after = user_new(f, email);
+        assert_true(index_has_user(f->dir, after.uid, after.name));
+    }
+    assert_int_equal(registry_rebuild_index(f->reg), 0);
+    assert_true(index_agrees(f->dir, f->reg));
+    (void)alarm(0);
+
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* he still sits there */
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    (void)close(fds[0]);
+    (void)close(nss_fd);
+}
+
 #define INDEX_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         INDEX_TEST(changes_of_every_kind_leave_the_index_of_the_database),
+        INDEX_TEST(who_can_read_the_index_cannot_hold_up_anything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
