@@ -137,25 +137,23 @@ static unsigned char *header_put(const struct builder *b, uint64_t generation, s
 
 static unsigned char *entries_put(const struct builder *b, unsigned char *at)
 {
-    for (uint32_t i = 0; i < b->entry_count; i++) {
-        struct index_entry entry = {
-            .kind = b->rows[i].kind,
-            .shell = b->rows[i].shell,
-            .gids_at = htole32(b->gids_at[i]),
-        };
+    /* The header is 64 bytes long, and malloc(3) aligns the whole. */
+    struct index_entry *entries = (struct index_entry *)(void *)at;
 
-        memcpy(entry.name, b->rows[i].name, sizeof(entry.name));
-        memcpy(at, &entry, sizeof(entry));
-        at += sizeof(entry);
+    for (uint32_t i = 0; i < b->entry_count; i++) {
+        entries[i].kind = b->rows[i].kind;
+        entries[i].shell = b->rows[i].shell;
+        entries[i].gids_at = htole32(b->gids_at[i]);
+        memcpy(entries[i].name, b->rows[i].name, sizeof(entries[i].name));
     }
-    return at;
+    return at + b->entry_count * sizeof(*entries);
 }
 
 /* One name into the table, at the end of its chain. */
 static int slot_fill(const struct builder *b, uint32_t *slots, uint32_t entry)
 {
     const char *name = b->rows[entry].name;
-    uint32_t hash = index_hash(name), value = index_slot(hash, entry);
+    uint32_t hash = b->rows[entry].hash, value = index_slot(hash, entry);
 
     for (uint32_t probes = 0; probes < INDEX_PROBES_MAX; probes++) {
         uint32_t *slot = &slots[(hash + probes) & (b->slot_count - 1)], there = le32toh(*slot);
@@ -173,7 +171,6 @@ static int slot_fill(const struct builder *b, uint32_t *slots, uint32_t entry)
 
 static int slots_put(const struct builder *b, unsigned char *at)
 {
-    /* The parts before it are multiples of four bytes long, and malloc(3) aligns the whole. */
     uint32_t *slots = (uint32_t *)(void *)at;
     int r = 0;
 

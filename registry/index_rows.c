@@ -72,6 +72,7 @@ int index_rows_set(struct index_rows *rows, uint32_t id, enum index_kind kind, u
         return -EBADMSG;
     row->kind = (uint8_t)kind;
     row->shell = shell;
+    row->hash = index_hash(name);
     r = str_copy(row->name, sizeof(row->name), name);
     return r < 0 ? r : row_set_gids(row, gids, gid_count);
 }

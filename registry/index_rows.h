@@ -20,6 +20,7 @@ struct registry;
 /* What NSS says of one id. */
 struct index_row {
     uint32_t *gids; /* supplementary ones of a user, ascending, owned; NULL: none */
+    uint32_t hash;  /* index_hash() of the name */
     uint8_t gid_count;
     uint8_t kind;  /* enum index_kind */
     uint8_t shell; /* enum index_shell */
