@@ -128,7 +128,8 @@ EXTRA_DIST += tests/fuzz/corpus tests/fuzz/index.corpus
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
 	test_registry_crash test_registry_external_id test_registry_index test_registry_link test_registry_link_crash \
 	test_registry_schema test_registry_session test_registry_state test_registry_ledger \
-	test_registry_change test_registry_group test_registry_batch test_registry_backup
+	test_registry_change test_registry_group test_registry_batch test_registry_backup \
+	test_registry_kill
 check_PROGRAMS += $(registry_tests)
 TESTS += $(registry_tests)
 registry_test_cppflags = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(CMOCKA_CFLAGS)
@@ -174,6 +175,9 @@ test_registry_change_LDADD = $(registry_test_libs)
 test_registry_group_SOURCES = %D%/test_registry_group.c $(registry_test_fixture)
 test_registry_group_CPPFLAGS = $(registry_test_cppflags)
 test_registry_group_LDADD = $(registry_test_libs)
+test_registry_kill_SOURCES = %D%/test_registry_kill.c $(registry_test_fixture)
+test_registry_kill_CPPFLAGS = $(registry_test_cppflags)
+test_registry_kill_LDADD = $(registry_test_libs)
 test_registry_ledger_SOURCES = %D%/test_registry_ledger.c $(registry_test_fixture)
 test_registry_ledger_CPPFLAGS = $(registry_test_cppflags)
 test_registry_ledger_LDADD = $(registry_test_libs)

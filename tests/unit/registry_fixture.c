@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -159,6 +160,26 @@ void file_copy(const char *from, const char *to)
     assert_true(in >= 0 && out >= 0);
     assert_int_equal(fstat(in, &st), 0);
     assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
+}
+
+int kept_remove(const char *dir)
+{
+    char path[160];
+    struct dirent *d;
+    DIR *registry;
+    int r = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/registry", dir);
+    registry = opendir(path);
+    if (!registry)
+        return -errno;
+    while ((d = readdir(registry))) {
+        if (strncmp(d->d_name, "before-restore-", 15) == 0 &&
+            unlinkat(dirfd(registry), d->d_name, 0) < 0)
+            r = -errno;
+    }
+    (void)closedir(registry);
+    return r;
 }
 
 /* --- what fails --- */

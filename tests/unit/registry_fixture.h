@@ -38,6 +38,9 @@ int64_t sql_value(const struct fixture *f, const char *sql);
 char *file_text(const char *path);
 void file_copy(const char *from, const char *to); /* replaces @to */
 
+/* Remove what restores kept: it would fill the disk in the end. Return: 0 or a negative errno. */
+int kept_remove(const char *dir);
+
 /* --- what fails, for real --- */
 
 /* Asserts that this child ends with exit code 0. */

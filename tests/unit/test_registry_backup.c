@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -506,27 +505,6 @@ static int create(struct registry *reg, const char *name)
     int r = user_create(reg, &spec, taken_none, NULL, &user, &verdict);
 
     return r < 0 ? r : (int)verdict;
-}
-
-/* What was kept fills the disk in the end. */
-static int kept_remove(const char *dir)
-{
-    char path[160];
-    struct dirent *d;
-    DIR *registry;
-    int r = 0;
-
-    (void)snprintf(path, sizeof(path), "%s/registry", dir);
-    registry = opendir(path);
-    if (!registry)
-        return -errno;
-    while ((d = readdir(registry))) {
-        if (strncmp(d->d_name, "before-restore-", 15) == 0 &&
-            unlinkat(dirfd(registry), d->d_name, 0) < 0)
-            r = -errno;
-    }
-    (void)closedir(registry);
-    return r;
 }
 
 /*
