@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 include tests/unit/local.mk
+include tests/bench/local.mk
 include tests/lint/local.mk
 
 # What make does not run by itself, but whoever unpacks a release wants to.
