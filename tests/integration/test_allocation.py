@@ -95,12 +95,12 @@ def test_adduser_and_addgroup_stay_below_the_range(tool):
     is_user = tool[0] == "adduser"
     with local("user" if is_user else "group", "at-the-end", "-u" if is_user else "-g",
                str(LAST_LOCAL)):
-        lab.command(*tool, "debians")
+        lab.command(*tool, "made-by-debian")
         try:
-            assert 1000 <= local_ids("/etc/passwd" if is_user else "/etc/group")["debians"] < \
+            assert 1000 <= local_ids("/etc/passwd" if is_user else "/etc/group")["made-by-debian"] < \
                 LAST_LOCAL
         finally:
-            lab.command("deluser" if is_user else "delgroup", "debians")
+            lab.command("deluser" if is_user else "delgroup", "made-by-debian")
 
 
 @pytest.mark.parametrize("kind, option", [("user", "-u"), ("group", "-g")])
