@@ -7,7 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
+#include "common/cleanup.h"
+#include "common/ids.h"
+#include "common/str.h"
+#include "ctl/answer.h"
+#include "ctl/say.h"
 #include "ctl/when.h"
 
 #include "common/banned.h"
@@ -151,4 +157,65 @@ error_t args_duration(struct argp_state *state, const char *arg, int64_t max_s, 
         argp_error(state, "'%s' is not between one second and %d days", arg,
                    (int)(max_s / (24 * 60 * 60)));
     return EINVAL;
+}
+
+error_t args_names(struct argp_state *state, const char *noun, const char *arg, json_t **ret_names)
+{
+    cleanup_json json_t *names = json_array();
+    const char *start = arg;
+
+    if (!names)
+        say_no_memory();
+    while (arg[0] != '\0') {
+        size_t n = strcspn(start, ",");
+        cleanup_free char *name = strndup(start, n);
+
+        if (!name)
+            say_no_memory();
+        if (!name_is_valid(name)) {
+            argp_error(state, "'%s' is not a %s name", name, noun);
+            return EINVAL;
+        }
+        if (json_array_append_new(names, json_string(name)) < 0)
+            say_no_memory();
+        if (start[n] == '\0')
+            break;
+        start += n + 1;
+    }
+    json_decref(*ret_names);
+    *ret_names = json_incref(names);
+    return 0;
+}
+
+error_t args_moment(struct argp_state *state, const char *arg, json_t **ret_at)
+{
+    char text[TIME_TEXT_SIZE];
+    int64_t at_s = 0;
+    json_t *at;
+
+    if (strcmp(arg, "never") != 0 && moment_parse(arg, (int64_t)time(NULL), &at_s) < 0) {
+        argp_error(state,
+                   "'%s' is neither a day (2026-11-30) nor a moment (2026-11-30T18:00:00+01:00), "
+                   "+DURATION or never",
+                   arg);
+        return EINVAL;
+    }
+    at = at_s > 0 ? json_string(time_text((json_int_t)at_s, text)) : json_null();
+    if (!at)
+        say_no_memory();
+    json_decref(*ret_at);
+    *ret_at = at;
+    return 0;
+}
+
+error_t args_uid(struct argp_state *state, const char *arg, uint32_t *ret_uid)
+{
+    uint32_t uid;
+
+    if (str_to_u32(arg, UINT32_MAX, &uid) < 0 || !id_is_allocatable(uid)) {
+        argp_error(state, "'%s' is not a UID from %u to %u", arg, ID_ALLOC_MIN, ID_ALLOC_MAX);
+        return EINVAL;
+    }
+    *ret_uid = uid;
+    return 0;
 }

@@ -4,6 +4,7 @@
 #define ATELIER_CTL_ARGS_H
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +55,25 @@ int args_parse_operands(struct options *opt, int argc, char **argv, unsigned fla
 
 /* The value of an option that is a duration up to @max_s. Return: 0, or EINVAL, and it was said. */
 error_t args_duration(struct argp_state *state, const char *arg, int64_t max_s, int64_t *ret_s);
+
+/**
+ * args_names() - The value of an option that is a list of names with commas between, as "a,b"
+ * @noun:      "group" or "user", for the sentence
+ * @ret_names: Array of strings, empty for ""; replaced, the one before is released
+ *
+ * Return: 0, or EINVAL, and it was said.
+ */
+error_t args_names(struct argp_state *state, const char *noun, const char *arg, json_t **ret_names);
+
+/**
+ * args_moment() - The value of an option that says when something is over
+ * @ret_at: A string as RFC 3339 writes it, or JSON's null for "never"; replaced as above
+ *
+ * Return: 0, or EINVAL, and it was said.
+ */
+error_t args_moment(struct argp_state *state, const char *arg, json_t **ret_at);
+
+/* Which number the value of -u is. Return: 0, or EINVAL, and it was said. */
+error_t args_uid(struct argp_state *state, const char *arg, uint32_t *ret_uid);
 
 #endif

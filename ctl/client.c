@@ -128,13 +128,14 @@ static void failure_explain(CURL *curl, CURLcode failed, const struct options *o
 
 static char *body_dump(const struct client_request *req, struct client_result *result)
 {
+    size_t most = strcmp(req->path, CLIENT_IMPORT) == 0 ? CLIENT_IMPORT_MAX : CLIENT_BODY_MAX;
     char *body = json_dumps(req->body, JSON_COMPACT);
 
     if (!body)
         say_no_memory();
-    if (strlen(body) > CLIENT_BODY_MAX) {
-        result_set(result, CTL_USAGE, "the request has %zu bytes, %u are allowed", strlen(body),
-                   CLIENT_BODY_MAX);
+    if (strlen(body) > most) {
+        result_set(result, CTL_USAGE, "the request has %zu bytes, %zu are allowed", strlen(body),
+                   most);
         free(body);
         return NULL;
     }

@@ -9,8 +9,10 @@
 #include "ctl/args.h"
 #include "ctl/exit.h"
 
-/* The API takes no longer body. */
-#define CLIENT_BODY_MAX (1u << 20)
+/* The API takes no longer body, but for imports. */
+#define CLIENT_BODY_MAX   (1u << 20)
+#define CLIENT_IMPORT     "/v1/imports"
+#define CLIENT_IMPORT_MAX (4u << 20)
 
 struct client_request {
     const char *method; /* "GET", "POST", "DELETE" */

@@ -11,12 +11,15 @@
 #include <stdint.h>
 
 #include "ctl/args.h"
+#include "ctl/exit.h"
 
 /* Command: words, function, one line of help. */
 #define COMMANDS(X)                                                                                \
     X("status", NULL, cmd_status, "say whether the service is well")                               \
     X("invite", NULL, cmd_invite, "make users, and print what they need to get in")                \
     X("user", "add", cmd_user_add, "make a user, or find the one with this e-mail address")        \
+    X("user", "mod", cmd_user_mod, "change a user")                                                \
+    X("user", "del", cmd_user_del, "remove users for ever, and keep or take away their homes")     \
     X("user", "list", cmd_user_list, "list all users")                                             \
     X("user", "show", cmd_user_show, "show one user")                                              \
     X("user", "lock", cmd_user_lock, "end what users do, and let them in no more")                 \
@@ -31,9 +34,16 @@
     X("su", NULL, cmd_su, "log in as a user, confined like the user")                              \
     X("group", "add", cmd_group_add, "make a group")                                               \
     X("group", "list", cmd_group_list, "list all groups")                                          \
+    X("group", "show", cmd_group_show, "show a group and who is in it")                            \
+    X("group", "mod", cmd_group_mod, "rename a group, or change who is in it")                     \
+    X("group", "del", cmd_group_del, "remove a group")                                             \
     X("caller", "add", cmd_caller_add, "let a program use the API, or change what it may do")      \
     X("caller", "list", cmd_caller_list, "list the programs that may use the API")                 \
     X("caller", "del", cmd_caller_del, "take the API away from a program")                         \
+    X("index", "verify", cmd_index_verify, "compare what NSS says with the registry")              \
+    X("index", "rebuild", cmd_index_rebuild, "make the file that NSS reads anew")                  \
+    X("backup", NULL, cmd_backup, "write a copy of the registry into a file")                      \
+    X("restore", NULL, cmd_restore, "take the registry from a backup")                             \
     X("run", NULL, cmd_run, "run a program as a user")                                             \
     X("setup", NULL, cmd_setup, "make this host one of atelier's, and back")
 
@@ -61,6 +71,22 @@ int user_add_parse(struct options *opt, int argc, char **argv, unsigned flags, j
  */
 int caller_add_parse(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret_body);
 
+/**
+ * user_mod_parse() - Arguments of `user mod` to the body of PATCH /v1/users/NAME
+ * @ret_name: Borrowed from @argv
+ *
+ * Other parameters as for user_add_parse(). Return: 0 or -EINVAL.
+ */
+int user_mod_parse(struct options *opt, int argc, char **argv, unsigned flags,
+                   const char **ret_name, json_t **ret_body);
+
+/* Arguments of `group mod` to the body of PATCH /v1/groups/NAME. As user_mod_parse(). */
+int group_mod_parse(struct options *opt, int argc, char **argv, unsigned flags,
+                    const char **ret_name, json_t **ret_body);
+
+/* One line: name, UID, state, and when the user's time is over if it ever is. */
+enum ctl_exit user_line_print(json_t *user);
+
 struct setup_options;
 
 /* Arguments of `setup`. @ret_options borrows from @argv. Return: 0 or -EINVAL. */
@@ -70,12 +96,13 @@ struct invite_args {
     struct options *opt;
     char **emails; /* borrowed from the arguments; valid, and all different */
     size_t count;
-    const char *group; /* or NULL */
+    const char *csv; /* the file instead of emails, or NULL */
+    json_t *groups;  /* array of names, owned, or NULL */
     int64_t valid_s;
-    bool qr;
+    bool qr, is_dry_run;
 };
 
-/* Parameters as for user_add_parse(). Return: 0 or -EINVAL. */
+/* Parameters as for user_add_parse(). Return: 0 or -EINVAL; then there is nothing to release. */
 int invite_args_parse(struct options *opt, int argc, char **argv, unsigned flags,
                       struct invite_args *ret_args);
 

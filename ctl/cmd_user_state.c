@@ -9,21 +9,13 @@
 #include "common/str.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/named.h"
 #include "ctl/say.h"
 #include "ctl/when.h"
 
 #include "common/banned.h"
 
-static bool name_check(const char *name)
-{
-    if (name_is_valid(name))
-        return true;
-    say_error("'%s' is not a user name", name);
-    return false;
-}
-
-/* Name, UID, state, and when the user's time is over if it ever is. */
-static enum ctl_exit user_print(json_t *user)
+enum ctl_exit user_line_print(json_t *user)
 {
     cleanup_free char *shown = NULL;
     const char *name, *state, *expires;
@@ -50,25 +42,12 @@ static enum ctl_exit user_print(json_t *user)
 
 static enum ctl_exit user_patch(const struct options *opt, const char *name, const json_t *body)
 {
-    char path[sizeof("/v1/users/") + NAME_SIZE];
-    cleanup_free char *prefix = NULL;
     cleanup_answer struct answer a = {0};
-    enum ctl_exit code;
+    enum ctl_exit code = named_get(opt, "PATCH", NAMED_USER, name, body, &a);
 
-    (void)snprintf(path, sizeof(path), "/v1/users/%s", name);
-    code = answer_fetch(opt, "PATCH", path, body, &a);
-    if (code != CTL_OK)
-        return code;
-    code = exit_of_http(a.http, json_string_value(json_object_get(a.json, "status")));
-    if (opt->json && a.json)
-        json_print_line(a.json);
-    if (code != CTL_OK) {
-        if (asprintf(&prefix, "%s: ", name) < 0)
-            say_no_memory();
-        error_say(prefix, a.json, a.http);
-        return code;
-    }
-    return opt->json ? CTL_OK : user_print(a.json);
+    if (code == CTL_OK && !opt->json)
+        code = user_line_print(a.json);
+    return code;
 }
 
 static int users_lock(struct options *opt, int argc, char **argv, bool is_locked, const char *doc)
@@ -83,7 +62,7 @@ static int users_lock(struct options *opt, int argc, char **argv, bool is_locked
     if (args_parse_operands(opt, argc, argv, 0, "NAME...", doc, &names, &n) < 0)
         return CTL_USAGE;
     for (size_t i = 0; i < n; i++) {
-        if (!name_check(names[i]))
+        if (!named_check(NAMED_USER, names[i]))
             return CTL_USAGE;
     }
     for (size_t i = 0; i < n; i++) {

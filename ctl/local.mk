@@ -5,10 +5,14 @@ noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/args.c %D%/args.h \
+	%D%/backup_file.c %D%/backup_file.h \
 	%D%/client.c %D%/client.h \
 	%D%/cmd.h \
+	%D%/cmd_backup.c \
 	%D%/cmd_caller.c \
 	%D%/cmd_group.c \
+	%D%/cmd_group_mod.c \
+	%D%/cmd_index.c \
 	%D%/cmd_invite.c \
 	%D%/cmd_link.c \
 	%D%/cmd_run.c \
@@ -17,10 +21,23 @@ libctl_la_SOURCES = \
 	%D%/cmd_status.c \
 	%D%/cmd_su.c \
 	%D%/cmd_user.c \
+	%D%/cmd_user_add.c \
+	%D%/cmd_user_del.c \
+	%D%/cmd_user_mod.c \
 	%D%/cmd_user_state.c \
+	%D%/confirm.c %D%/confirm.h \
+	%D%/csv.c %D%/csv.h \
+	%D%/del_args.c %D%/del_args.h \
 	%D%/event.c %D%/event.h \
 	%D%/exit.c %D%/exit.h \
+	%D%/files_elsewhere.c %D%/files_elsewhere.h \
+	%D%/home_archive.c %D%/home_archive.h \
+	%D%/import.c %D%/import.h \
+	%D%/index_compare.c %D%/index_compare.h \
+	%D%/local_groups.c %D%/local_groups.h \
 	%D%/minted.c %D%/minted.h \
+	%D%/named.c %D%/named.h \
+	%D%/roster.c %D%/roster.h \
 	%D%/run_args.c %D%/run_args.h \
 	%D%/say.c %D%/say.h \
 	%D%/setup/accounts.c %D%/setup/accounts.h \
@@ -57,6 +74,7 @@ libctl_la_SOURCES = \
 	%D%/setup/step.h \
 	%D%/su_args.c %D%/su_args.h \
 	%D%/table.c %D%/table.h \
+	%D%/tree.c %D%/tree.h \
 	%D%/when.c %D%/when.h
 libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DATELIER_DATA_DIR='"$(datadir)/atelier"'

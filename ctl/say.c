@@ -126,6 +126,20 @@ char *text_escape(const char *text, size_t bytes, size_t *ret_columns)
     return escaped;
 }
 
+bool text_is_utf8(const char *text, size_t bytes)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    uint32_t code;
+    size_t n;
+
+    for (size_t i = 0; i < bytes; i += n) {
+        n = utf8_length(s + i, bytes - i, &code);
+        if (n == 0)
+            return false;
+    }
+    return true;
+}
+
 void say_error(const char *format, ...)
 {
     cleanup_free char *text = NULL;

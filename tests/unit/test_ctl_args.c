@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "ctl/cmd.h"
+#include "ctl/del_args.h"
 #include "ctl/run_args.h"
 #include "ctl/when.h"
 
@@ -73,6 +74,116 @@ static void user_add_sends_what_was_given_and_nothing_else(void **state)
     gives(user_add_parse, WORDS("--group", "kurs", "a@b", "--name=bob", "--external-id", "7"),
           "{\"email\":\"a@b\",\"name\":\"bob\",\"group\":\"kurs\",\"external_id\":\"7\"}");
     gives(user_add_parse, WORDS("--", "-a@b"), "{\"email\":\"-a@b\"}");
+}
+
+static void user_add_takes_the_letters_of_useradd(void **state)
+{
+    (void)state;
+    gives(user_add_parse,
+          WORDS("-G", "a,b", "-c", "B\xc3\xb6rse", "-s", "/bin/zsh", "-u", "10123", "-e",
+                "2026-11-30", "a@b"),
+          "{\"email\":\"a@b\",\"groups\":[\"a\",\"b\"],\"comment\":\"B\xc3\xb6rse\",\"expires_at\":"
+          "\"2026-11-30T23:59:59Z\",\"shell\":\"/bin/zsh\",\"uid\":10123}");
+    gives(user_add_parse, WORDS("--expiredate=never", "--groups=", "a@b"),
+          "{\"email\":\"a@b\",\"groups\":[],\"expires_at\":null}");
+    refuses(user_add_parse, WORDS("a@b", "-u", "0"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-u", "9999"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-u", "59900"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-u", "alice"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-e", "tomorrow"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-G", "a,B"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-G", "a,"), -EINVAL);
+    refuses(user_add_parse, WORDS("a@b", "-G", "a", "--group", "b"), -EINVAL);
+}
+
+static const char *mod_name;
+
+static int user_mod_body(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret)
+{
+    return user_mod_parse(opt, argc, argv, flags, &mod_name, ret);
+}
+
+static int group_mod_body(struct options *opt, int argc, char **argv, unsigned flags, json_t **ret)
+{
+    return group_mod_parse(opt, argc, argv, flags, &mod_name, ret);
+}
+
+static void user_mod_sends_what_is_to_change(void **state)
+{
+    (void)state;
+    gives(user_mod_body, WORDS("-c", "", "bob"), "{\"comment\":\"\"}");
+    assert_string_equal(mod_name, "bob");
+    gives(user_mod_body, WORDS("bob", "-G", "a,b"), "{\"groups\":[\"a\",\"b\"]}");
+    gives(user_mod_body, WORDS("bob", "-aG", "a"), "{\"groups_add\":[\"a\"]}");
+    gives(user_mod_body, WORDS("bob", "-rG", "a"), "{\"groups_remove\":[\"a\"]}");
+    gives(user_mod_body, WORDS("bob", "-G", ""), "{\"groups\":[]}");
+    gives(user_mod_body, WORDS("bob", "-L", "-s", "", "-e", "never", "--email", "none"),
+          "{\"shell\":\"\",\"expires_at\":null,\"email\":null,\"locked\":true}");
+    gives(user_mod_body, WORDS("bob", "--email=b@c", "-U"), "{\"email\":\"b@c\",\"locked\":false}");
+}
+
+static void user_mod_refuses_what_contradicts_itself(void **state)
+{
+    (void)state;
+    refuses(user_mod_body, WORDS("bob"), -EINVAL);
+    refuses(user_mod_body, WORDS("-c", "x"), -EINVAL);
+    refuses(user_mod_body, WORDS("-c", "x", "bob", "ben"), -EINVAL);
+    refuses(user_mod_body, WORDS("-L", "-U", "bob"), -EINVAL);
+    refuses(user_mod_body, WORDS("-a", "-L", "bob"), -EINVAL);
+    refuses(user_mod_body, WORDS("-a", "-r", "-G", "a", "bob"), -EINVAL);
+    refuses(user_mod_body, WORDS("-c", "\xff", "bob"), -EINVAL);
+    refuses(user_mod_body, WORDS("--email", "\xff@b", "bob"), -EINVAL);
+}
+
+static void group_mod_renames_and_fills(void **state)
+{
+    (void)state;
+    gives(group_mod_body, WORDS("-n", "new", "old"), "{\"name\":\"new\"}");
+    assert_string_equal(mod_name, "old");
+    gives(group_mod_body, WORDS("-U", "a,b", "g"), "{\"members\":[\"a\",\"b\"]}");
+    gives(group_mod_body, WORDS("-aU", "a", "g"), "{\"members_add\":[\"a\"]}");
+    gives(group_mod_body, WORDS("-rU", "a", "-n", "h", "g"),
+          "{\"name\":\"h\",\"members_remove\":[\"a\"]}");
+    refuses(group_mod_body, WORDS("g"), -EINVAL);
+    refuses(group_mod_body, WORDS("-n", "h"), -EINVAL);
+    refuses(group_mod_body, WORDS("-a", "-n", "h", "g"), -EINVAL);
+    refuses(group_mod_body, WORDS("-U", "a b", "g"), -EINVAL);
+    refuses(group_mod_body, WORDS("-a", "-r", "-U", "a", "g"), -EINVAL);
+}
+
+static void user_del_takes_one_way_for_the_home(void **state)
+{
+    const struct {
+        const char *const *words;
+        int home;
+        const char *archive;
+    } good[] = {
+        {WORDS("bob"), DEL_HOME_KEEP, NULL},
+        {WORDS("-r", "bob", "ben"), DEL_HOME_REMOVE, NULL},
+        {WORDS("--archive", "bob", "ben"), DEL_HOME_ARCHIVE, NULL},
+        {WORDS("--archive=/x", "bob"), DEL_HOME_ARCHIVE, "/x"},
+    };
+    const char *const *const bad[] = {WORDS("-r"), WORDS("-r", "--archive", "bob"),
+                                      WORDS("--archive=/x", "bob", "ben"), WORDS("--no-scan")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        struct options opt = {.socket = "default"};
+        struct vector v = vector_of(good[i].words);
+        struct del_args args;
+
+        assert_int_equal(del_args_parse(&opt, v.argc, v.argv, ARGP_SILENT, &args), 0);
+        assert_int_equal(args.home, good[i].home);
+        assert_true((args.archive == NULL) == (good[i].archive == NULL));
+        assert_string_equal(args.names[0], "bob");
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct options opt = {.socket = "default"};
+        struct vector v = vector_of(bad[i]);
+        struct del_args args;
+
+        assert_int_equal(del_args_parse(&opt, v.argc, v.argv, ARGP_SILENT, &args), -EINVAL);
+    }
 }
 
 static void user_add_refuses_too_little_and_too_much(void **state)
@@ -365,6 +476,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(user_add_sends_what_was_given_and_nothing_else),
         cmocka_unit_test(user_add_refuses_too_little_and_too_much),
+        cmocka_unit_test(user_add_takes_the_letters_of_useradd),
+        cmocka_unit_test(user_mod_sends_what_is_to_change),
+        cmocka_unit_test(user_mod_refuses_what_contradicts_itself),
+        cmocka_unit_test(group_mod_renames_and_fills),
+        cmocka_unit_test(user_del_takes_one_way_for_the_home),
         cmocka_unit_test(caller_add_has_defaults_that_the_manual_names),
         cmocka_unit_test(caller_add_replaces_the_defaults_by_what_is_given),
         cmocka_unit_test(caller_add_knows_the_users_of_the_host),

@@ -20,8 +20,13 @@
 #define CREATED HEAD("201 Created")
 #define URL     "https://h.example.org/#atl_abc"
 #define CODE    "0123-4567-89P9"
-#define USER(name, uid)                                                                            \
-    CREATED "{\"name\":\"" name "\",\"uid\":" uid ",\"state\":\"reserved\",\"created\":true}"
+#define PERSON(name, uid, email)                                                                   \
+    "{\"name\":\"" name "\",\"uid\":" uid ",\"email\":\"" email "\",\"created\":true}"
+#define PEOPLE(is_dry, ...)                                                                        \
+    HEAD("200 OK")                                                                                 \
+    "{\"dry_run\":" is_dry ",\"created\":1,\"existed\":0,\"users\":[" __VA_ARGS__ "]}"
+#define MARIA PERSON("maria", "10002", "maria@example.org")
+#define BEN   PERSON("ben", "10003", "ben@example.org")
 #define LINK_BODY(name, uid, purpose, more)                                                        \
     "{\"id\":\"00112233aabbccdd\",\"user\":\"" name "\",\"uid\":" uid ",\"link\":\"" URL           \
     "\",\"code\":\"" CODE "\",\"expires_at\":\"2026-12-13T20:15:00Z\",\"purpose\":\"" purpose      \
@@ -39,23 +44,26 @@
 
 static void an_invitation_prints_all_that_a_person_needs(void **state)
 {
+    static const char dry[] = "{\"dry_run\":true,\"users\":[{\"email\":\"maria@example.org\","
+                              "\"groups\":[\"kurs\"]},{\"email\":\"ben@example.org\",\"groups\":["
+                              "\"kurs\"]}]}POST /v1/imports HTTP/1.1\r\n";
     struct scene *s = *state;
 
-    assert_int_equal(answered_all(s,
-                                  ANSWERS(USER("maria", "10002"), LINK("maria", "10002"),
-                                          USER("ben", "10003"), LINK("ben", "10003")),
-                                  cmd_invite, false,
-                                  WORDS("maria@example.org", "--group", "kurs", "ben@example.org")),
-                     CTL_OK);
+    assert_int_equal(
+        answered_all(s,
+                     ANSWERS(PEOPLE("true", MARIA "," BEN), PEOPLE("false", MARIA "," BEN),
+                             LINK("maria", "10002"), LINK("ben", "10003")),
+                     cmd_invite, false,
+                     WORDS("maria@example.org", "--group", "kurs", "ben@example.org")),
+        CTL_OK);
     assert_string_equal(s->out, TEXT("maria@example.org: ", "maria",
                                      "10002") "\n" TEXT("ben@example.org: ", "ben", "10003"));
     assert_string_equal(s->err, "");
-    assert_memory_equal(s->request, "POST /v1/users HTTP/1.1\r\n", 25);
-    assert_non_null(strstr(s->request, "{\"email\":\"maria@example.org\",\"group\":\"kurs\"}POST "
-                                       "/v1/links HTTP/1.1\r\n"));
+    assert_memory_equal(s->request, "POST /v1/imports HTTP/1.1\r\n", 27);
+    assert_non_null(strstr(s->request, dry));
+    assert_non_null(strstr(s->request, "{\"dry_run\":false,\"users\":[{"));
     assert_non_null(
-        strstr(s->request, "{\"user\":\"maria\",\"valid_s\":1209600,\"qr\":false}POST /v1/users"));
-    assert_non_null(strstr(s->request, "{\"email\":\"ben@example.org\",\"group\":\"kurs\"}"));
+        strstr(s->request, "{\"user\":\"maria\",\"valid_s\":1209600,\"qr\":false}POST"));
     assert_non_null(strstr(s->request, "{\"user\":\"ben\",\"valid_s\":1209600,\"qr\":false}"));
 }
 
@@ -63,50 +71,71 @@ static void an_invitation_as_json_is_one_line_for_each_person(void **state)
 {
     struct scene *s = *state;
 
-    assert_int_equal(answered_all(s,
-                                  ANSWERS(USER("maria", "10002"), LINK("maria", "10002"),
-                                          USER("ben", "10003"), LINK("ben", "10003")),
-                                  cmd_invite, true,
-                                  WORDS("--valid=2h", "maria@example.org", "ben@example.org")),
-                     CTL_OK);
+    assert_int_equal(
+        answered_all(s,
+                     ANSWERS(PEOPLE("true", MARIA "," BEN), PEOPLE("false", MARIA "," BEN),
+                             LINK("maria", "10002"), LINK("ben", "10003")),
+                     cmd_invite, true, WORDS("--valid=2h", "maria@example.org", "ben@example.org")),
+        CTL_OK);
     assert_string_equal(s->out, JSON_LINE("maria", "10002") JSON_LINE("ben", "10003"));
     assert_non_null(strstr(s->request, "\"valid_s\":7200"));
     assert_null(strstr(s->request, "group"));
 }
 
-static void one_failing_address_does_not_lose_the_others(void **state)
+static void one_address_that_is_refused_stops_all(void **state)
 {
-    static const char refused[] = HEAD("409 Conflict") "{\"status\":\"bad_request\",\"field\":"
-                                                       "\"email\",\"message\":\"not this one\"}";
+    static const char refused[] =
+        HEAD("409 Conflict") "{\"status\":\"bad_request\",\"field\":\"users[1].email\","
+                             "\"message\":\"not this one\"}";
+    struct scene *s = *state;
+
+    assert_int_equal(
+        answered_all(s, ANSWERS(refused), cmd_invite, false, WORDS("a@b", "maria@b", "ben@b")),
+        CTL_NO);
+    assert_string_equal(s->out, "");
+    assert_string_equal(s->err, "atelier: maria@b: not this one (field email)\n"
+                                "atelier: nobody was invited\n");
+    assert_null(strstr(s->request, "\"dry_run\":false"));
+}
+
+static void one_failing_link_does_not_lose_the_others(void **state)
+{
     static const char locked[] =
         HEAD("403 Forbidden") "{\"status\":\"locked\",\"message\":\"the user is locked\"}";
     struct scene *s = *state;
 
-    assert_int_equal(answered_all(s,
-                                  ANSWERS(refused, USER("maria", "10002"), LINK("maria", "10002"),
-                                          USER("ada", "10004"), locked, USER("ben", "10003"),
-                                          LINK("ben", "10003")),
-                                  cmd_invite, false, WORDS("a@b", "maria@b", "ada@b", "ben@b")),
-                     CTL_NO);
-    assert_string_equal(s->out,
-                        TEXT("maria@b: ", "maria", "10002") "\n" TEXT("ben@b: ", "ben", "10003"));
-    assert_string_equal(s->err, "atelier: a@b: not this one (field email)\n"
-                                "atelier: a@b is not invited\n"
-                                "atelier: ada@b: the user is locked\n"
-                                "atelier: ada@b is not invited\n");
+    assert_int_equal(
+        answered_all(s,
+                     ANSWERS(PEOPLE("true", MARIA "," BEN), PEOPLE("false", MARIA "," BEN), locked,
+                             LINK("ben", "10003")),
+                     cmd_invite, false, WORDS("maria@example.org", "ben@example.org")),
+        CTL_NO);
+    assert_string_equal(s->out, TEXT("ben@example.org: ", "ben", "10003"));
+    assert_string_equal(s->err, "atelier: maria@example.org: the user is locked\n"
+                                "atelier: maria@example.org has the user maria, but no link; "
+                                "'atelier link mint maria' makes one\n");
 }
 
 static void when_the_service_is_gone_the_rest_is_told_so(void **state)
 {
     struct scene *s = *state;
 
-    assert_int_equal(answered_all(s, ANSWERS(USER("maria", "10002"), LINK("maria", "10002"), ""),
-                                  cmd_invite, true, WORDS("maria@b", "ben@b", "ada@b")),
-                     CTL_UNAVAILABLE);
-    assert_string_equal(s->out, JSON_LINE("maria", "10002"));
-    assert_non_null(strstr(s->err, "atelier: ben@b is not invited\n"));
-    assert_non_null(strstr(s->err, "atelier: ada@b is not invited\n"));
-    assert_null(strstr(s->err, "maria"));
+    assert_int_equal(
+        answered_all(s, ANSWERS(PEOPLE("true", MARIA "," BEN), PEOPLE("false", MARIA "," BEN), ""),
+                     cmd_invite, true, WORDS("maria@example.org", "ben@example.org")),
+        CTL_UNAVAILABLE);
+    assert_string_equal(s->out, "");
+    assert_non_null(strstr(s->err, "atelier: maria@example.org has the user maria, but no link"));
+    assert_non_null(strstr(s->err, "atelier: ben@example.org has no link\n"));
+}
+
+static void fewer_people_than_asked_for_are_an_error(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered_all(s, ANSWERS(PEOPLE("true", MARIA)), cmd_invite, false,
+                                  WORDS("maria@example.org", "ben@example.org")),
+                     CTL_INTERNAL);
 }
 
 static int invitation(const char *const *words)
@@ -118,7 +147,10 @@ static int invitation(const char *const *words)
 
     for (; *words; words++)
         argv[argc++] = (char *)(uintptr_t)*words;
-    return invite_args_parse(&opt, argc, argv, ARGP_SILENT, &args);
+    if (invite_args_parse(&opt, argc, argv, ARGP_SILENT, &args) < 0)
+        return -1;
+    json_decref(args.groups);
+    return 0;
 }
 
 static void all_addresses_are_looked_at_before_anything_is_sent(void **state)
@@ -147,6 +179,10 @@ static void all_addresses_are_looked_at_before_anything_is_sent(void **state)
     assert_int_not_equal(invitation(WORDS("a@b", "--valid", "15d")), 0);
     assert_int_not_equal(invitation(WORDS("a@b", "--valid", "0s")), 0);
     assert_int_not_equal(invitation(WORDS("a@b", "--valid", "14")), 0);
+    assert_int_equal(invitation(WORDS("--csv", "people.csv", "--dry-run")), 0);
+    assert_int_not_equal(invitation(WORDS("--csv", "people.csv", "a@b")), 0);
+    assert_int_equal(invitation(WORDS("a@b", "--group", "one,two")), 0);
+    assert_int_not_equal(invitation(WORDS("a@b", "--group", "one,,two")), 0);
 }
 
 /* --- links --------------------------------------------------------------------------------- */
@@ -307,7 +343,8 @@ static void users_are_locked_one_by_one(void **state)
                      CTL_NO);
     assert_string_equal(s->out, "maria    10002 locked\n"
                                 "ben      10002 locked, expires 2026-12-01T00:00:00Z\n");
-    assert_string_equal(s->err, "atelier: ada: no such user\n");
+    assert_string_equal(
+        s->err, "atelier: there is no user 'ada'; 'atelier user list' shows who there is\n");
     assert_memory_equal(s->request, "PATCH /v1/users/maria HTTP/1.1\r\n", 32);
     assert_non_null(strstr(s->request, "\r\n\r\n{\"locked\":true}PATCH /v1/users/ada HTTP/1.1"));
     assert_int_equal(
@@ -435,7 +472,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_invitation_prints_all_that_a_person_needs),
         TEST(an_invitation_as_json_is_one_line_for_each_person),
-        TEST(one_failing_address_does_not_lose_the_others),
+        TEST(one_address_that_is_refused_stops_all),
+        TEST(one_failing_link_does_not_lose_the_others),
+        TEST(fewer_people_than_asked_for_are_an_error),
         TEST(when_the_service_is_gone_the_rest_is_told_so),
         TEST(all_addresses_are_looked_at_before_anything_is_sent),
         TEST(a_minted_link_is_printed_once_and_asked_for_as_said),

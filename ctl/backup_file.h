@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* backup_file.h - copies between the registry's directory, which is not root's, and a file of root.
+ */
+#ifndef ATELIER_CTL_BACKUP_FILE_H
+#define ATELIER_CTL_BACKUP_FILE_H
+
+#include <stdint.h>
+
+/**
+ * backup_take() - Copy a file out of a directory that belongs to somebody else
+ * @dir:    Borrowed
+ * @name:   Must be a regular file with one link that belongs to the directory's owner
+ * @bytes:  Its size
+ * @target: Where to write; borrowed
+ *
+ * Return: 0, -EPERM if it is no such file, -EIO for another size, or another errno.
+ */
+int backup_take(int dir, const char *name, uint64_t bytes, int target);
+
+/**
+ * backup_put() - Make a file in a directory that belongs to somebody else, who then owns it
+ * @name:   What has this name is removed first
+ * @source: What to read, to its end; borrowed
+ *
+ * It gets mode 0600 and is on the disk afterwards; on failure it is not there.
+ *
+ * Return: 0 or a negative errno.
+ */
+int backup_put(int dir, const char *name, int source);
+
+#endif
