@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "ctl/say.h"
+#include "ctl/setup/file.h"
 
 #include "common/banned.h"
 
@@ -76,4 +79,13 @@ int backup_put(int dir, const char *name, int source)
     if (r < 0)
         (void)unlinkat(dir, name, 0);
     return r;
+}
+
+int parent_sync(const char *path)
+{
+    cleanup_free char *dotted = NULL;
+
+    if (asprintf(&dotted, "./%s", path) < 0)
+        say_no_memory();
+    return file_sync_directory(strchr(path, '/') ? path : dotted);
 }

@@ -28,4 +28,7 @@ int backup_take(int dir, const char *name, uint64_t bytes, int target);
  */
 int backup_put(int dir, const char *name, int source);
 
+/* fsync the directory of a path, which may be relative. Return: 0 or a negative errno. */
+int parent_sync(const char *path);
+
 #endif

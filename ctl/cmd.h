@@ -25,6 +25,7 @@
     X("user", "lock", cmd_user_lock, "end what users do, and let them in no more")                 \
     X("user", "unlock", cmd_user_unlock, "let locked users in again")                              \
     X("user", "expire", cmd_user_expire, "say when a user's time is over")                         \
+    X("adopt", NULL, cmd_adopt, "make a local account a user")                                     \
     X("link", "mint", cmd_link_mint, "make a link for one login of a user")                        \
     X("link", "list", cmd_link_list, "list the links")                                             \
     X("link", "revoke", cmd_link_revoke, "take a link back")                                       \

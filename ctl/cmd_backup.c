@@ -20,7 +20,6 @@
 #include "ctl/cmd.h"
 #include "ctl/confirm.h"
 #include "ctl/say.h"
-#include "ctl/setup/file.h"
 #include "ctl/tree.h"
 
 #include "common/banned.h"
@@ -68,7 +67,7 @@ static int backup_carry(const char *name, json_int_t bytes, const char *file, in
     if (dir < 0)
         return dir;
     r = backup_take(dir, name, (uint64_t)bytes, target);
-    if (r == 0 && is_file && (fsync(target) < 0 || (r = file_sync_directory(file)) < 0))
+    if (r == 0 && is_file && (fsync(target) < 0 || (r = parent_sync(file)) < 0))
         r = r < 0 ? r : -errno;
     (void)unlinkat(dir, name, 0);
     if (r < 0)

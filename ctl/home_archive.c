@@ -23,8 +23,8 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "ctl/backup_file.h"
 #include "ctl/say.h"
-#include "ctl/setup/file.h"
 #include "ctl/tree.h"
 
 #include "common/banned.h"
@@ -143,6 +143,7 @@ int home_archive(const char *homes, const char *name, uid_t uid, const char *fil
 
     if (r < 0)
         return r;
+    *ret_why = NULL;
     out = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (out < 0 || messages < 0) {
         r = -errno;
@@ -155,10 +156,11 @@ int home_archive(const char *homes, const char *name, uid_t uid, const char *fil
     } else if (r > 0) {
         tar_why(messages, r, ret_why);
         r = -EIO;
-    } else if (fsync(out) < 0 || file_sync_directory(file) < 0) {
-        r = -errno;
-        why_set(ret_why, "%s: %s", file, strerror(-r));
+    } else {
+        r = fsync(out) < 0 ? -errno : parent_sync(file);
     }
+    if (r < 0 && !*ret_why)
+        why_set(ret_why, "%s: %s", file, strerror(-r));
     if (r < 0)
         (void)unlink(file);
     return r;

@@ -3,11 +3,16 @@ bin_PROGRAMS += atelier
 # Everything but main(), so that the unit tests can link it.
 noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
+	%D%/adopt.c %D%/adopt.h \
+	%D%/adopt_account.c %D%/adopt_account.h \
+	%D%/adopt_home.c %D%/adopt_home.h \
+	%D%/adopt_record.c %D%/adopt_record.h \
 	%D%/answer.c %D%/answer.h \
 	%D%/args.c %D%/args.h \
 	%D%/backup_file.c %D%/backup_file.h \
 	%D%/client.c %D%/client.h \
 	%D%/cmd.h \
+	%D%/cmd_adopt.c \
 	%D%/cmd_backup.c \
 	%D%/cmd_caller.c \
 	%D%/cmd_group.c \

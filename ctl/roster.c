@@ -65,7 +65,7 @@ static bool has_text(const json_t *array, const char *text)
 /* Names with blanks, ';' or ',' between them, each once. */
 static void groups_read(const char *text, size_t line, struct csv_errors *errors, json_t *groups)
 {
-    static const char between[] = " \t;,";
+    static const char between[] = " \t\r\n;,";
 
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
         size_t n = strcspn(text, between);

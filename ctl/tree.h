@@ -49,7 +49,8 @@ char *tree_path(const struct tree_entry *e);
 /**
  * tree_open_absolute() - Open a directory by an absolute path without following a link
  *
- * Return: a descriptor, or a negative errno (-ELOOP: there is a symbolic link in it).
+ * Return: a descriptor, or a negative errno (-ELOOP, or -ENOTDIR at the end of
+ * the path: there is a symbolic link).
  */
 int tree_open_absolute(const char *path);
 

@@ -279,8 +279,11 @@ test_magic_link_redeem_LDADD = libmagic_link.la $(registry_test_libs) $(SODIUM_L
 
 # --- ctl
 ctl_tests = \
+	%D%/test_ctl_admin \
+	%D%/test_ctl_adopt \
 	%D%/test_ctl_args \
 	%D%/test_ctl_client \
+	%D%/test_ctl_csv \
 	%D%/test_ctl_event \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_login \
@@ -289,7 +292,8 @@ ctl_tests = \
 	%D%/test_ctl_setup_host \
 	%D%/test_ctl_setup_record \
 	%D%/test_ctl_setup_traces \
-	%D%/test_ctl_su
+	%D%/test_ctl_su \
+	%D%/test_ctl_tree
 check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
 ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
@@ -299,6 +303,14 @@ ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 ctl_test_scene = %D%/ctl_scene.c %D%/ctl_scene.h
 %C%_test_ctl_client_SOURCES = %D%/test_ctl_client.c $(ctl_test_scene)
 %C%_test_ctl_client_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_admin_SOURCES = %D%/test_ctl_admin.c $(ctl_test_scene)
+%C%_test_ctl_admin_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_adopt_SOURCES = %D%/test_ctl_adopt.c
+%C%_test_ctl_adopt_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_csv_SOURCES = %D%/test_ctl_csv.c $(ctl_test_scene)
+%C%_test_ctl_csv_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_tree_SOURCES = %D%/test_ctl_tree.c
+%C%_test_ctl_tree_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_event_SOURCES = %D%/test_ctl_event.c
 %C%_test_ctl_event_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_exit_SOURCES = %D%/test_ctl_exit.c
