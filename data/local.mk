@@ -19,6 +19,8 @@ dist_pamconfigs_DATA = %D%/pam-configs/atelier
 # the admin.
 atelierdatadir = $(datadir)/atelier
 dist_atelierdata_DATA = %D%/host-sshd.conf %D%/user@.conf
+# A hook of useradd(8), for admins who copy it to /etc/shadow-maint/useradd-post.d/.
+dist_atelierdata_SCRIPTS = %D%/hooks/useradd-post
 
 # What says where things are, is made for where they will be.
 dist_unit_DATA = %D%/systemd/atelier.slice %D%/systemd/atelier.target \
