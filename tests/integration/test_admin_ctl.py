@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 # test_admin_ctl.py - users, groups, invitations, adoption, the index and backups by the command.
+import contextlib
 import grp
 import json
 import os
@@ -450,10 +451,28 @@ def test_useradd_itself_takes_no_group_of_ours_with_the_capital_letter():
 # ---- the index
 
 def behind_the_back(sql, *values):
-    """A row changed in registry.db by somebody who is not the api."""
-    with sqlite3.connect(REGISTRY, timeout=10) as db:
+    """A row changed in registry.db while the api, which locks it, is not there."""
+    lab.service("stop", "sessiond-api")
+    with sqlite3.connect(REGISTRY) as db:
         db.execute(sql, values)
     db.close()
+    # As root's, the files that SQLite makes would keep the api out.
+    for name in os.listdir(os.path.dirname(REGISTRY)):
+        shutil.chown(f"{os.path.dirname(REGISTRY)}/{name}", "atelier", "atelier")
+    lab.bring_up()
+
+
+@contextlib.contextmanager
+def older_index():
+    """Whatever happens inside, afterwards the index is as it was before."""
+    with open(lab.INDEX, "rb") as index:
+        before = index.read()
+    yield
+    with open(f"{lab.INDEX}.older", "wb") as index:
+        index.write(before)
+    os.chmod(f"{lab.INDEX}.older", 0o644)
+    shutil.chown(f"{lab.INDEX}.older", "atelier", "atelier")
+    os.rename(f"{lab.INDEX}.older", lab.INDEX)
 
 
 def test_the_index_agrees():
@@ -463,35 +482,54 @@ def test_the_index_agrees():
     assert report["differences"] == [] and report["users"] == lab.health()["users"]
 
 
-def test_a_row_changed_behind_the_back_is_found_and_mended(user):
-    uid = user("changed")
-    behind_the_back("UPDATE user SET name = 'changer' WHERE uid = ?", uid)
-    try:
-        result = lab.atelier("index", "verify", check=False)
-        assert result.returncode == 1
-        assert f"passwd {uid}: the registry has changer:*:{uid}:" in result.stdout
-        assert f"NSS says changed:*:{uid}:" in result.stdout
-        assert "index rebuild" in result.stderr
-        lab.atelier("index", "rebuild")
+def test_an_index_that_is_not_the_registrys_is_found_and_mended(user):
+    uid = user("changed", "-G", "ctl-one")
+    with older_index():
+        lab.atelier("user", "mod", "-rG", "ctl-one", "changed")
+        later = user("addlater")
+        lab.atelier("group", "add", "ctl-later")
+    result = lab.atelier("index", "verify", check=False)
+    assert result.returncode == 1
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("groups of changed: the registry has ")]
+    assert (f"passwd addlater: the registry has addlater:*:{later}:{later}::{lab.HOMES}/addlater:"
+            "/usr/lib/atelier/shell, NSS says nobody") in lines
+    for question in (f"passwd {later}", "group addlater", f"group {later}", "group ctl-later",
+                     "listing of passwd", "listing of group"):
+        assert [line for line in lines if line.startswith(f"{question}: ")], question
+    assert "'atelier index rebuild'" in result.stderr
+    report = json.loads(lab.atelier("index", "verify", "--json", check=False).stdout)
+    assert {"question", "registry", "nss"} == set(report["differences"][0])
+    lab.atelier("index", "rebuild")
+    lab.atelier("index", "verify")
+    assert lab.uid_of("addlater") == later and lab.uid_of("changed") == uid
+
+
+def test_who_is_only_in_the_index_is_found(user):
+    with older_index():
+        # The other way round: the index has somebody whom the registry has no more.
         lab.atelier("index", "verify")
-        assert entry(str(uid)).startswith("changer:")
-    finally:
-        behind_the_back("UPDATE user SET name = 'changed' WHERE uid = ?", uid)
-        lab.atelier("index", "rebuild")
+    uid = user("ghost")
+    with older_index():
+        lab.atelier("user", "del", "--no-scan", "ghost")
+    result = lab.atelier("index", "verify", check=False)
+    assert result.returncode == 1
+    assert f"passwd {uid}: the registry has nobody, NSS says ghost:*:{uid}:" in result.stdout
+    lab.atelier("index", "rebuild")
     lab.atelier("index", "verify")
+    assert entry("ghost") is None
 
 
-def test_a_membership_changed_behind_the_back_is_found(user):
-    uid = user("member", "-G", "ctl-one")
-    gid = grp.getgrnam("ctl-one").gr_gid
-    behind_the_back("DELETE FROM membership WHERE uid = ? AND gid = ?", uid, gid)
+def test_a_row_changed_behind_the_back_is_found_at_the_next_start(user):
+    uid = user("rowname")
+    behind_the_back("UPDATE user SET name = 'rowother' WHERE uid = ?", uid)
     try:
-        result = lab.atelier("index", "verify", check=False)
-        assert result.returncode == 1 and "groups of member: " in result.stdout
+        assert entry(str(uid)).startswith("rowother:") and entry("rowname") is None
+        lab.atelier("index", "verify")
     finally:
-        lab.atelier("index", "rebuild")
+        behind_the_back("UPDATE user SET name = 'rowname' WHERE uid = ?", uid)
+    assert entry(str(uid)).startswith("rowname:")
     lab.atelier("index", "verify")
-    assert "ctl-one" not in groups_of("member")
 
 
 def test_a_local_account_in_the_way_is_named(user):
