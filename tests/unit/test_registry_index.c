@@ -32,6 +32,7 @@
 #define ROUNDS     40u
 #define CHANGES    12u
 #define NAMES_SIZE 64u
+#define BATCH_MAX  8u
 
 /* What the next start, with no index to compare with, writes is what is there now. */
 static void database_makes_the_same_bytes(struct fixture *f)
@@ -63,24 +64,83 @@ static int taken_at_random(void *arg, const char *name, uint32_t id)
     return name && random_below(3) == 0;
 }
 
-static void user_create_at_random(struct fixture *f, char (*groups)[NAME_SIZE], unsigned n)
+/* A group that there was, or a name that nobody has. */
+static const char *group_at_random(char (*groups)[NAME_SIZE], unsigned n)
 {
-    char email[48], name[NAME_SIZE], external_id[24];
-    struct user_spec spec = {.email = email};
-    enum user_verdict verdict;
-    struct user user;
+    return n > 0 && random_below(8) > 0 ? groups[random_below(n)] : "no-such-group";
+}
 
-    (void)snprintf(email, sizeof(email), "u%u@example.org", random_below(60));
+static void users_create_at_random(struct fixture *f, char (*groups)[NAME_SIZE], unsigned n)
+{
+    char emails[BATCH_MAX][48], name[NAME_SIZE], external_id[24];
+    const char *group = group_at_random(groups, n);
+    struct user_spec specs[BATCH_MAX] = {0};
+    enum user_verdict verdicts[BATCH_MAX];
+    struct user users[BATCH_MAX];
+    size_t count = random_below(3) == 0 ? 1 + random_below(BATCH_MAX) : 1, bad;
+
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(emails[i], sizeof(emails[i]), "u%u@example.org", random_below(90));
+        specs[i].email = emails[i];
+        if (random_below(2) == 0) {
+            specs[i].groups = &group;
+            specs[i].group_count = 1;
+        }
+    }
     (void)snprintf(name, sizeof(name), "name%u", random_below(60));
     (void)snprintf(external_id, sizeof(external_id), "x:%u", random_below(60));
     if (random_below(2) == 0)
-        spec.name = name;
+        specs[0].name = name;
     if (random_below(3) == 0)
-        spec.external_id = external_id;
-    if (random_below(2) == 0)
-        spec.group = n > 0 && random_below(8) > 0 ? groups[random_below(n)] : "no-such-group";
+        specs[0].external_id = external_id;
+    if (random_below(6) == 0)
+        specs[0].uid = ID_ALLOC_MIN + random_below(120);
     /* Whatever the verdict: most of the interesting ones store nothing or only a part. */
-    (void)user_create(f->reg, &spec, taken_at_random, NULL, &user, &verdict);
+    if (count > 1)
+        (void)user_create_batch(f->reg, specs, count, random_below(3) == 0, taken_at_random, NULL,
+                                users, verdicts, &bad);
+    else
+        (void)user_create(f->reg, &specs[0], taken_at_random, NULL, &users[0], &verdicts[0]);
+}
+
+static void user_change_at_random(struct fixture *f, uint32_t uid, char (*groups)[NAME_SIZE],
+                                  unsigned n)
+{
+    const char *group = group_at_random(groups, n), *what;
+    struct user_change change = {
+        .groups_how = (enum user_groups_how)random_below(USER_GROUPS_REMOVE + 1),
+        .groups = &group,
+        .group_count = 1,
+        .has_locked = random_below(2) == 0,
+        .is_locked = random_below(2) == 0,
+    };
+    enum user_change_verdict verdict;
+
+    (void)user_change(f->reg, uid, &change, &what, &verdict);
+}
+
+static void group_change_at_random(struct fixture *f, uint32_t uid, char (*groups)[NAME_SIZE],
+                                   unsigned n)
+{
+    uint32_t uids[] = {uid, ID_ALLOC_MIN + random_below(80)};
+    char name[NAME_SIZE];
+    struct group g;
+
+    if (group_by_name(f->reg, group_at_random(groups, n), &g) < 0)
+        return;
+    (void)snprintf(name, sizeof(name), "group%u", random_below(90));
+    switch (random_below(6)) {
+    case 0:
+        (void)group_rename(f->reg, g.gid, name, taken_at_random, NULL);
+        break;
+    case 1:
+        (void)group_delete(f->reg, g.gid);
+        break;
+    default:
+        (void)group_members_change(
+            f->reg, g.gid, (enum user_groups_how)(USER_GROUPS_SET + random_below(3)), uids, 2);
+        break;
+    }
 }
 
 static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
@@ -92,25 +152,30 @@ static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
 
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < CHANGES; i++) {
-            uint32_t uid = ID_ALLOC_MIN + random_below(80);
+            uint32_t uid = ID_ALLOC_MIN + random_below(120), links;
             struct group g;
 
-            switch (random_below(6)) {
+            switch (random_below(9)) {
             case 0:
                 if (n == NAMES_SIZE)
                     break;
-                (void)snprintf(groups[n], NAME_SIZE, "group%u", random_below(60));
+                (void)snprintf(groups[n], NAME_SIZE, "group%u", random_below(90));
                 if (group_create(f->reg, groups[n], taken_at_random, NULL, &g) == 0)
                     n++;
                 break;
             case 1:
-                (void)user_lock(f->reg, uid, true);
+                (void)user_delete(f->reg, uid, &links);
                 break;
             case 2:
-                (void)user_lock(f->reg, uid, false);
+            case 3:
+                user_change_at_random(f, uid, groups, n);
+                break;
+            case 4:
+            case 5:
+                group_change_at_random(f, uid, groups, n);
                 break;
             default:
-                user_create_at_random(f, groups, n);
+                users_create_at_random(f, groups, n);
                 break;
             }
         }
