@@ -56,7 +56,7 @@ static const char *file_fault(int r)
     case -ENOENT:
         return "There is no file registry/" REGISTRY_RESTORE_NAME ".";
     case -EPERM:
-        return "The file must be a regular one of the registry's owner, mode 0600, with one link.";
+        return "The file must be a regular one with one link, of the owner of registry/.";
     case -EBADMSG:
         return "The file is no registry, or it is damaged.";
     case -EPROTO:

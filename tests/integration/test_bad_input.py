@@ -189,8 +189,10 @@ def test_paths_and_methods(method, path, status):
 @pytest.mark.parametrize("spec, status, field", [
     ({}, 400, None),
     ({"email": "not an address"}, 400, "email"),
-    ({"email": "x@example.org", "shell": "/bin/sh"}, 400, "shell"),
-    ({"email": "x@example.org", "uid": 10500}, 400, "uid"),
+    ({"email": "x@example.org", "shell": "sh"}, 400, "shell"),
+    ({"email": "x@example.org", "home": "/"}, 400, "home"),
+    ({"email": "x@example.org", "uid": 60000}, 400, "uid"),
+    ({"email": "x@example.org", "gid": 10500}, 400, "gid"),
     ({"email": 5}, 400, "email"),
     ({"email": ""}, 400, "email"),
     ({"email": "x@" + "y" * 300 + ".org"}, 400, "email"),
