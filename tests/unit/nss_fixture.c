@@ -164,6 +164,8 @@ int foreign_keys_ask(const struct module *m)
     for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
         bad += m->getpwuid_r(ids[i], &pw, buffer, ROOM, &error) != NSS_STATUS_NOTFOUND;
         bad += m->getgrgid_r(ids[i], &gr, buffer, ROOM, &error) != NSS_STATUS_NOTFOUND;
+        if (ids[i] == (gid_t)-1) /* what nscd asks with: any group */
+            continue;
         bad += m->initgroups_dyn("user0", ids[i], &start, &size, &list, -1, &error) !=
                NSS_STATUS_NOTFOUND;
     }
