@@ -199,7 +199,7 @@ static void tables_refuse_what_must_never_happen(void **state)
         "INSERT INTO tombstones VALUES (59900, 'user', 'canary')",
         "INSERT INTO tombstones VALUES (10500, 'user', 'maria')",
         "INSERT OR REPLACE INTO tombstones VALUES (10001, 'user', 'other')",
-        "INSERT INTO used_names VALUES (10000, 'group', 'old');"
+        "INSERT INTO used_names (id, kind, name) VALUES (10000, 'group', 'old');"
         " INSERT INTO tombstones VALUES (10500, 'user', 'old')",
         "DELETE FROM used_names",
         "UPDATE used_names SET name = 'other'",
@@ -216,7 +216,7 @@ static void tables_refuse_what_must_never_happen(void **state)
     (void)user_new(f, "maria@example.org");
     (void)user_new(f, "ada@example.org");
     fixture_close(f);
-    (void)sql_value(f, "INSERT INTO used_names VALUES (10000, 'group', 'former')");
+    (void)sql_value(f, "INSERT INTO used_names (id, kind, name) VALUES (10000, 'group', 'former')");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         int64_t v = 0;
         int rc = sql_run(f, bad[i], &v);
