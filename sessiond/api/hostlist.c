@@ -16,6 +16,7 @@
 #include "common/str.h"
 #include "sessiond/api/clock.h"
 #include "sessiond/api/hostcheck.h"
+#include "sessiond/api/nsswitch.h"
 
 #include "common/banned.h"
 
@@ -218,7 +219,9 @@ int hostlist_new(struct hostlist **ret_list)
     if (!l)
         return -ENOMEM;
     l->last_open = &l->first_open;
-    r = files_load(l);
+    r = nsswitch_direct(NSSWITCH_FILE);
+    if (r == 0)
+        r = files_load(l);
     if (r < 0) {
         hostlist_free(l);
         return r;

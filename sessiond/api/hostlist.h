@@ -17,7 +17,7 @@
 
 struct hostlist;
 
-/* Reads the files, for 1. Return: 0 or a negative errno. */
+/* Reads the files, for 1., and nsswitch.h. Return: 0 or a negative errno. */
 int hostlist_new(struct hostlist **ret_list);
 void hostlist_free(struct hostlist *list);
 

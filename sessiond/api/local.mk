@@ -47,6 +47,7 @@ sessiond_api_SOURCES = \
 	%D%/locked.c %D%/locked.h \
 	%D%/lockout.c %D%/lockout.h \
 	%D%/main.c \
+	%D%/nsswitch.c %D%/nsswitch.h \
 	%D%/pam.c %D%/pam.h \
 	%D%/response.c %D%/response.h \
 	%D%/route.c %D%/route.h \

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "sessiond/api/lock.h"
+#include "sessiond/api/nsswitch.h"
+#include "sessiond/shared/log.h"
 
 #include "common/banned.h"
 
@@ -43,6 +45,10 @@ static void on_turn(void *arg, int got, int64_t deadline_ms)
     int r = got;
 
     if (got == 0)
+        r = nsswitch_direct(NSSWITCH_FILE);
+    if (got == 0 && r < 0)
+        log_error("the sources of names could not be read: %s", strerrordesc_np(-r));
+    if (r == 0)
         r = w->fn(rq, &check, w->input);
     if (got == -ENOTCONN)
         request_refuse_with(rq, 503, STATUS_INTERNAL, NULL, "sessiond is gone.");

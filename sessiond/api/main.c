@@ -30,6 +30,7 @@
 #include "sessiond/api/http.h"
 #include "sessiond/api/lock.h"
 #include "sessiond/api/lockout.h"
+#include "sessiond/api/nsswitch.h"
 #include "sessiond/api/pam.h"
 #include "sessiond/api/run.h"
 #include "sessiond/api/session.h"
@@ -288,7 +289,13 @@ static int state_open(struct app *app, const char *state_dir, const struct regis
         .taken = hostcheck_taken,
         .arg = &check,
     };
-    int r = registry_open(state_dir, &options, &app->reg);
+    int r = nsswitch_direct(NSSWITCH_FILE);
+
+    if (r < 0) {
+        log_error("the sources of names could not be read: %s", strerrordesc_np(-r));
+        return r;
+    }
+    r = registry_open(state_dir, &options, &app->reg);
 
     if (r < 0) {
         log_error("the registry could not be opened: %s", registry_error(NULL));

@@ -114,8 +114,8 @@ def test_a_stopped_nscd_holds_nobody_up(nscd):
     try:
         begin = time.monotonic()
         for _ in range(20):
-            assert lab.user_add(name=fresh(), timeout=5).status in (201, 503)
-        assert time.monotonic() - begin < 20
+            assert lab.user_add(name=fresh(), timeout=2).status == 201
+        assert time.monotonic() - begin < 2  # libc alone would wait for it for five seconds
         assert lab.is_connected()
     finally:
         os.kill(nscd.pid, 18)  # SIGCONT

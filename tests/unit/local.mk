@@ -214,7 +214,7 @@ test_netrules_live_LDADD = $(policy_test_ldadd)
 
 # --- sessiond-api
 api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_login \
-	test_api_outcome test_api_people test_api_shells test_api_text test_api_timestamp test_api_view
+	test_api_nsswitch test_api_outcome test_api_people test_api_shells test_api_text test_api_timestamp test_api_view
 check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
 api_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -222,7 +222,8 @@ api_test_libs = libapi.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS) $(CMOCKA_
 test_api_event_SOURCES = %D%/test_api_event.c
 test_api_event_CPPFLAGS = $(api_test_cppflags)
 test_api_event_LDADD = $(api_test_libs)
-test_api_hostcheck_SOURCES = %D%/test_api_hostcheck.c sessiond/api/hostcheck.c sessiond/api/hostlist.c
+test_api_hostcheck_SOURCES = %D%/test_api_hostcheck.c sessiond/api/hostcheck.c \
+	sessiond/api/hostlist.c sessiond/api/nsswitch.c
 test_api_hostcheck_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_api_hostcheck_LDADD = libcommon.la $(CMOCKA_LIBS)
 test_api_inbound_SOURCES = %D%/test_api_inbound.c
@@ -237,6 +238,9 @@ test_api_login_LDADD = $(api_test_libs)
 test_api_outcome_SOURCES = %D%/test_api_outcome.c
 test_api_outcome_CPPFLAGS = $(api_test_cppflags)
 test_api_outcome_LDADD = $(api_test_libs)
+test_api_nsswitch_SOURCES = %D%/test_api_nsswitch.c sessiond/api/nsswitch.c
+test_api_nsswitch_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_api_nsswitch_LDADD = libcommon.la $(CMOCKA_LIBS)
 test_api_people_SOURCES = %D%/test_api_people.c %D%/body_case.c %D%/body_case.h
 test_api_people_CPPFLAGS = $(api_test_cppflags)
 test_api_people_LDADD = $(api_test_libs)
