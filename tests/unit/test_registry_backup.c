@@ -322,6 +322,7 @@ static void bad_file_make(const struct fixture *f, int kind)
     };
     const char *path = path_of(f, RESTORE);
     cleanup_close int fd = -1;
+    int64_t root;
 
     file_copy(path_of(f, "kept.db"), path);
     switch (kind) {
@@ -335,8 +336,9 @@ static void bad_file_make(const struct fixture *f, int kind)
     case 2:
         assert_int_equal(truncate(path, 8192), 0);
         break;
-    case 3:
-        byte_damage(path, 4096 * 3 + 8);
+    case 3: /* what no search of ours would come by */
+        root = copy_sql(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'links_by_age'");
+        byte_damage(path, (off_t)(root - 1) * 4096);
         break;
     default:
         (void)copy_sql(path, sql[kind - 4]);
@@ -384,16 +386,42 @@ static void file_that_is_no_registry_is_refused(void **state)
     assert_int_equal(restored(f).users, 1);
 }
 
+/* A process dies in the middle of a change, and the pages of before are in its journal. */
+static void journal_leave(const char *db_path)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        sqlite3 *db = NULL;
+
+        if (sqlite3_open(db_path, &db) != SQLITE_OK ||
+            sqlite3_exec(db,
+                         "BEGIN IMMEDIATE; UPDATE users SET comment = 'x'; UPDATE meta SET"
+                         " generation = 999; DELETE FROM members",
+                         NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_db_cacheflush(db) != SQLITE_OK)
+            _exit(1);
+        _exit(0);
+    }
+    child_succeeds(pid);
+}
+
 /* What lies beside it is of another one. */
 static void log_beside_the_file_is_not_replayed(void **state)
 {
     struct fixture *f = *state;
+    struct user u;
 
     (void)user_new(f, "ada@example.org");
     backup_take(f);
+    assert_int_equal(rename(path_of(f, "kept.db"), path_of(f, "older.db")), 0);
+    (void)user_new(f, "karl@example.org");
+    backup_take(f);
+    journal_leave(path_of(f, "older.db"));
+    file_copy(path_of(f, "older.db-journal"), path_of(f, RESTORE "-journal"));
     file_copy(path_of(f, "registry/registry.db-wal"), path_of(f, RESTORE "-wal"));
-    file_copy(path_of(f, "registry/registry.db-wal"), path_of(f, RESTORE "-journal"));
-    assert_int_equal(restored(f).users, 1);
+    assert_int_equal(restored(f).users, 2);
+    assert_int_equal(user_by_name(f->reg, "karl", &u), 0);
     assert_int_equal(access(path_of(f, RESTORE "-wal"), F_OK), -1);
     assert_int_equal(access(path_of(f, RESTORE "-journal"), F_OK), -1);
 }

@@ -70,6 +70,13 @@ static void db_put_back(struct fixture *f)
 
 #define FIRST "10000 group atelier-users\n"
 
+/* Says no when everything but COMMIT is done. */
+static int taken_at_last(void *arg, const char *name, uint32_t id)
+{
+    (void)arg;
+    return !name && id == 0 ? -ETIMEDOUT : 0;
+}
+
 static void every_id_and_name_gets_a_line(void **state)
 {
     struct fixture *f = *state;
@@ -81,6 +88,7 @@ static void every_id_and_name_gets_a_line(void **state)
     issued_is(f, FIRST "10001 user maria\n10002 group course-a\n");
     /* What is refused or undone is not in it, what is done without an id neither. */
     assert_int_equal(group_create(f->reg, "maria", taken_none, NULL, &g), -EEXIST);
+    assert_int_equal(group_create(f->reg, "course-b", taken_at_last, NULL, &g), -ETIMEDOUT);
     assert_int_equal(user_join_group(f->reg, 10001, "course-a"), 0);
     (void)user_new(f, "ada@example.org");
     issued_is(f, FIRST "10001 user maria\n10002 group course-a\n10003 user ada\n");
