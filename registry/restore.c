@@ -90,7 +90,8 @@ static int in_expect(struct restore *x, enum stmt_id id, const char *expected, c
     if (expected ? r > 0 && strcmp((const char *)sqlite3_column_text(st.s, 0), expected) == 0
                  : r == 0)
         return 0;
-    return registry_fail(x->reg, -EBADMSG, REGISTRY_RESTORE_NAME ": %s", what);
+    return registry_fail(x->reg, -EBADMSG, REGISTRY_RESTORE_NAME ": %s: %.100s", what,
+                         r > 0 ? (const char *)sqlite3_column_text(st.s, 0) : "no row");
 }
 
 /* Is it a registry, of a version that we know? */

@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/ids.h"
+#include "common/index_format.h"
 #include "tests/unit/registry_fixture.h"
 
 #include "common/banned.h"
@@ -131,6 +132,7 @@ static void restore_brings_back_what_was(void **state)
 
     assert_int_equal(group_create(f->reg, "course-a", taken_none, NULL, &g), 0); /* 10003 */
     assert_int_equal(user_join_group(f->reg, ada.uid, "course-a"), 0);
+    assert_int_equal(group_rename(f->reg, g.gid, "winter", taken_none, NULL), 0);
     backup_take(f);
     assert_int_equal(user_delete(f->reg, karl.uid, &links), 0);
     assert_int_equal(user_change(f->reg, ada.uid, &change, &what, &verdict), 0);
@@ -148,7 +150,8 @@ static void restore_brings_back_what_was(void **state)
     assert_memory_equal(&u, &karl, sizeof(u));
     assert_int_equal(user_by_name(f->reg, "eve", &u), -ENOENT);
     assert_false(index_has_user(f->dir, 10004, "eve"));
-    assert_int_equal(group_by_name(f->reg, "course-a", &g), 0);
+    assert_int_equal(group_by_name(f->reg, "winter", &g), 0);
+    assert_int_equal(g.gid, 10003);
     /* What was given out after it is used, in a registry that is opened again too. */
     for (int again = 0; again < 2; again++) {
         struct user_spec spec = {.name = "eve"};

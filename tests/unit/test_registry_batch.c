@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/ids.h"
+#include "common/index_format.h"
 #include "tests/unit/registry_fixture.h"
 
 #include "common/banned.h"

@@ -32,7 +32,6 @@
 #define ROUNDS     40u
 #define CHANGES    12u
 #define NAMES_SIZE 64u
-#define BATCH_MAX  8u
 
 /* What the next start, with no index to compare with, writes is what is there now. */
 static void database_makes_the_same_bytes(struct fixture *f)
@@ -64,83 +63,99 @@ static int taken_at_random(void *arg, const char *name, uint32_t id)
     return name && random_below(3) == 0;
 }
 
-/* A group that there was, or a name that nobody has. */
-static const char *group_at_random(char (*groups)[NAME_SIZE], unsigned n)
+static void user_create_at_random(struct fixture *f, char (*groups)[NAME_SIZE], unsigned n)
 {
-    return n > 0 && random_below(8) > 0 ? groups[random_below(n)] : "no-such-group";
-}
+    char email[48], name[NAME_SIZE], external_id[24];
+    const char *group = "no-such-group";
+    struct user_spec spec = {.email = email, .groups = &group};
+    enum user_verdict verdict;
+    struct user user;
 
-static void users_create_at_random(struct fixture *f, char (*groups)[NAME_SIZE], unsigned n)
-{
-    char emails[BATCH_MAX][48], name[NAME_SIZE], external_id[24];
-    const char *group = group_at_random(groups, n);
-    struct user_spec specs[BATCH_MAX] = {0};
-    enum user_verdict verdicts[BATCH_MAX];
-    struct user users[BATCH_MAX];
-    size_t count = random_below(3) == 0 ? 1 + random_below(BATCH_MAX) : 1, bad;
-
-    for (size_t i = 0; i < count; i++) {
-        (void)snprintf(emails[i], sizeof(emails[i]), "u%u@example.org", random_below(90));
-        specs[i].email = emails[i];
-        if (random_below(2) == 0) {
-            specs[i].groups = &group;
-            specs[i].group_count = 1;
-        }
-    }
+    (void)snprintf(email, sizeof(email), "u%u@example.org", random_below(60));
     (void)snprintf(name, sizeof(name), "name%u", random_below(60));
     (void)snprintf(external_id, sizeof(external_id), "x:%u", random_below(60));
     if (random_below(2) == 0)
-        specs[0].name = name;
+        spec.name = name;
     if (random_below(3) == 0)
-        specs[0].external_id = external_id;
-    if (random_below(6) == 0)
-        specs[0].uid = ID_ALLOC_MIN + random_below(120);
+        spec.external_id = external_id;
+    if (random_below(2) == 0)
+        spec.group_count = 1;
+    if (n > 0 && random_below(8) > 0)
+        group = groups[random_below(n)];
     /* Whatever the verdict: most of the interesting ones store nothing or only a part. */
-    if (count > 1)
-        (void)user_create_batch(f->reg, specs, count, random_below(3) == 0, taken_at_random, NULL,
-                                users, verdicts, &bad);
-    else
-        (void)user_create(f->reg, &specs[0], taken_at_random, NULL, &users[0], &verdicts[0]);
+    (void)user_create(f->reg, &spec, taken_at_random, NULL, &user, &verdict);
 }
 
-static void user_change_at_random(struct fixture *f, uint32_t uid, char (*groups)[NAME_SIZE],
-                                  unsigned n)
+/* As an import does: some of them exist, and now and then a row is refused. */
+static void batch_at_random(struct fixture *f)
 {
-    const char *group = group_at_random(groups, n), *what;
-    struct user_change change = {
-        .groups_how = (enum user_groups_how)random_below(USER_GROUPS_REMOVE + 1),
-        .groups = &group,
-        .group_count = 1,
-        .has_locked = random_below(2) == 0,
-        .is_locked = random_below(2) == 0,
-    };
+    char emails[5][48];
+    struct user_spec specs[5] = {{0}};
+    enum user_verdict verdicts[5];
+    struct user users[5];
+    size_t bad;
+
+    for (unsigned i = 0; i < 5; i++) {
+        (void)snprintf(emails[i], sizeof(emails[i]), "u%u@example.org", random_below(60));
+        specs[i].email = emails[i];
+        if (random_below(20) == 0)
+            specs[i].name = "Bad";
+    }
+    (void)user_create_batch(f->reg, specs, 5, random_below(4) == 0, taken_at_random, NULL, users,
+                            verdicts, &bad);
+}
+
+static void user_change_at_random(struct fixture *f, uint32_t uid, const char *group)
+{
+    const struct user_change change = {.comment = "changed",
+                                       .groups_how = (enum user_groups_how)random_below(4),
+                                       .groups = &group,
+                                       .group_count = 1};
     enum user_change_verdict verdict;
+    const char *what;
 
     (void)user_change(f->reg, uid, &change, &what, &verdict);
 }
 
-static void group_change_at_random(struct fixture *f, uint32_t uid, char (*groups)[NAME_SIZE],
-                                   unsigned n)
+/* What an administrator does to groups. */
+static void group_change_at_random(struct fixture *f, char name[NAME_SIZE])
 {
-    uint32_t uids[] = {uid, ID_ALLOC_MIN + random_below(80)};
-    char name[NAME_SIZE];
+    uint32_t uids[] = {ID_ALLOC_MIN + random_below(80), ID_ALLOC_MIN + random_below(80)};
+    char other[NAME_SIZE];
     struct group g;
 
-    if (group_by_name(f->reg, group_at_random(groups, n), &g) < 0)
+    if (group_by_name(f->reg, name, &g) < 0)
         return;
-    (void)snprintf(name, sizeof(name), "group%u", random_below(90));
-    switch (random_below(6)) {
+    switch (random_below(5)) {
     case 0:
-        (void)group_rename(f->reg, g.gid, name, taken_at_random, NULL);
+        (void)snprintf(other, sizeof(other), "other%u", random_below(1000));
+        if (group_rename(f->reg, g.gid, other, taken_at_random, NULL) == 0)
+            memcpy(name, other, NAME_SIZE);
         break;
     case 1:
-        (void)group_delete(f->reg, g.gid);
+        if (random_below(8) == 0)
+            (void)group_delete(f->reg, g.gid);
         break;
     default:
-        (void)group_members_change(
-            f->reg, g.gid, (enum user_groups_how)(USER_GROUPS_SET + random_below(3)), uids, 2);
+        (void)group_members_change(f->reg, g.gid, (enum user_groups_how)random_below(4), uids, 2);
         break;
     }
+}
+
+/* And back to what was a moment ago. */
+static void restore_at_random(struct fixture *f)
+{
+    struct registry_restored back;
+    struct registry_backup backup;
+
+    assert_int_equal(registry_backup(f->reg, &backup), 0);
+    for (unsigned i = random_below(3); i > 0; i--)
+        batch_at_random(f);
+    assert_int_equal(rename(path_of(f, "registry/" REGISTRY_BACKUP_NAME),
+                            path_of(f, "registry/" REGISTRY_RESTORE_NAME)),
+                     0);
+    if (registry_restore(f->reg, random_below(2) == 0, NULL, NULL, &back) < 0)
+        fail_msg("registry_restore: %s", registry_error(f->reg));
 }
 
 static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
@@ -152,30 +167,48 @@ static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
 
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < CHANGES; i++) {
-            uint32_t uid = ID_ALLOC_MIN + random_below(120), links;
+            uint32_t uid = ID_ALLOC_MIN + random_below(80);
             struct group g;
+            uint32_t links;
 
-            switch (random_below(9)) {
+            switch (random_below(14)) {
             case 0:
                 if (n == NAMES_SIZE)
                     break;
-                (void)snprintf(groups[n], NAME_SIZE, "group%u", random_below(90));
+                (void)snprintf(groups[n], NAME_SIZE, "group%u", random_below(60));
                 if (group_create(f->reg, groups[n], taken_at_random, NULL, &g) == 0)
                     n++;
                 break;
             case 1:
-                (void)user_delete(f->reg, uid, &links);
+                (void)user_lock(f->reg, uid, true);
                 break;
             case 2:
+                (void)user_lock(f->reg, uid, false);
+                break;
             case 3:
-                user_change_at_random(f, uid, groups, n);
+                batch_at_random(f);
                 break;
             case 4:
+                (void)user_delete(f->reg, uid, &links);
+                break;
             case 5:
-                group_change_at_random(f, uid, groups, n);
+            case 6:
+            case 7:
+                if (n > 0)
+                    user_change_at_random(f, uid, groups[random_below(n)]);
+                break;
+            case 8:
+            case 9:
+            case 10:
+                if (n > 0)
+                    group_change_at_random(f, groups[random_below(n)]);
+                break;
+            case 11:
+                if (random_below(4) == 0)
+                    restore_at_random(f);
                 break;
             default:
-                users_create_at_random(f, groups, n);
+                user_create_at_random(f, groups, n);
                 break;
             }
         }
