@@ -521,14 +521,11 @@ def test_who_is_only_in_the_index_is_found(user):
 
 
 def test_a_row_changed_behind_the_back_is_found_at_the_next_start(user):
-    uid = user("rowname")
-    behind_the_back("UPDATE user SET name = 'rowother' WHERE uid = ?", uid)
-    try:
-        assert entry(str(uid)).startswith("rowother:") and entry("rowname") is None
-        lab.atelier("index", "verify")
-    finally:
-        behind_the_back("UPDATE user SET name = 'rowname' WHERE uid = ?", uid)
-    assert entry(str(uid)).startswith("rowname:")
+    uid = user("rowgone", "-G", "ctl-one")
+    assert "ctl-one" in groups_of("rowgone")
+    behind_the_back("DELETE FROM membership WHERE uid = ? AND gid = ?", uid,
+                    grp.getgrnam("ctl-one").gr_gid)
+    assert "ctl-one" not in groups_of("rowgone")
     lab.atelier("index", "verify")
 
 
