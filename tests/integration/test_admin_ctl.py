@@ -90,14 +90,18 @@ def account():
         shutil.rmtree(f"/home/{name}", ignore_errors=True)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def groups(workshop):
+    for name in ("ctl-one", "ctl-two", "ctl-csv"):
+        lab.atelier("group", "add", name)
+
+
 # ---- users and groups
 
 def test_a_user_is_made_with_the_letters_of_useradd(user):
-    lab.atelier("group", "add", "ctl-one")
-    lab.atelier("group", "add", "ctl-two")
     uid = user("letters", "-c", "Börse", "-e", "2099-12-31", "-G", "ctl-one,ctl-two", "-s",
-               "/bin/bash", "-u", "20123")
-    assert uid == 20123
+               "/bin/bash", "-u", "10423")
+    assert uid == 10423
     shown = as_json("user", "show", "letters")
     assert (shown["comment"], shown["shell"]) == ("Börse", "/bin/bash")
     assert shown["expires_at"] == "2099-12-31T23:59:59Z"
@@ -247,7 +251,6 @@ def table(tmp_path):
 
 
 def test_a_table_of_people_is_invited_at_once(table):
-    lab.atelier("group", "add", "ctl-csv")
     path = table("\ufeffEmail,Name,Group,Expiry\r\n"
                  "csv.ann@example.org,,ctl-csv;ctl-two,2099-01-01\r\n"
                  "\"csv.ben@example.org\",csvben,,\r\n")
@@ -332,18 +335,18 @@ def test_an_account_gets_a_new_uid_and_its_home_with_it(account):
 
 def test_an_account_in_the_range_keeps_its_uid(account):
     # UID_MAX only warns; a group of the same number comes along.
-    assert account("inrange", "-u", "31000") == 31000
+    assert account("inrange", "-u", "10500") == 10500
     lab.atelier("adopt", "-y", "inrange")
     assert not passwd_has("inrange")
-    assert lab.uid_of("inrange") == 31000
-    assert owner(f"{lab.HOMES}/inrange/.bashrc") == 31000
-    assert lab.run(["/usr/bin/id", "-u"], user="inrange").out == b"31000\n"
+    assert lab.uid_of("inrange") == 10500
+    assert owner(f"{lab.HOMES}/inrange/.bashrc") == 10500
+    assert lab.run(["/usr/bin/id", "-u"], user="inrange").out == b"10500\n"
 
 
 def test_an_account_in_the_range_can_get_a_new_uid(account):
-    account("moves", "-u", "31001")
+    account("moves", "-u", "10501")
     lab.atelier("adopt", "-y", "--new-uid", "moves")
-    assert lab.uid_of("moves") not in (31001, None)
+    assert lab.uid_of("moves") not in (10501, None)
     assert owner(f"{lab.HOMES}/moves/.bashrc") == lab.uid_of("moves")
 
 
@@ -523,7 +526,7 @@ def test_who_is_only_in_the_index_is_found(user):
 def test_a_row_changed_behind_the_back_is_found_at_the_next_start(user):
     uid = user("rowgone", "-G", "ctl-one")
     assert "ctl-one" in groups_of("rowgone")
-    behind_the_back("DELETE FROM membership WHERE uid = ? AND gid = ?", uid,
+    behind_the_back("DELETE FROM members WHERE uid = ? AND gid = ?", uid,
                     grp.getgrnam("ctl-one").gr_gid)
     assert "ctl-one" not in groups_of("rowgone")
     lab.atelier("index", "verify")
