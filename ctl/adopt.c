@@ -380,7 +380,7 @@ enum ctl_exit adopt_home(struct adoption *x)
     }
     report_set(x, "home", r == -ENOENT ? json_null() : text_json(home));
     crontab_look(x);
-    if (ids.uid != ids.old_uid)
+    if (ids.uid != ids.old_uid && !x->args->is_no_scan)
         elsewhere_look(x, home);
     r = adopt_record_remove(ADOPT_RECORDS, x->args->name);
     if (r < 0) {

@@ -10,7 +10,7 @@
 struct adopt_args {
     struct options *opt;
     const char *name;
-    bool is_new_uid, is_keep_home, is_dry_run, is_yes;
+    bool is_new_uid, is_keep_home, is_dry_run, is_no_scan, is_yes;
 };
 
 /* Arguments of `adopt`. As user_add_parse(). Return: 0 or -EINVAL. */

@@ -21,6 +21,7 @@ enum {
     OPTION_NEW_UID = OPTION_OWN,
     OPTION_KEEP_HOME,
     OPTION_DRY_RUN,
+    OPTION_NO_SCAN,
 };
 
 static error_t adopt_option_parse(int key, char *arg, struct argp_state *state)
@@ -39,6 +40,9 @@ static error_t adopt_option_parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_DRY_RUN:
         args->is_dry_run = true;
+        return 0;
+    case OPTION_NO_SCAN:
+        args->is_no_scan = true;
         return 0;
     case 'y':
         args->is_yes = true;
@@ -65,6 +69,7 @@ static const struct argp_option adopt_options[] = {
     {"new-uid", OPTION_NEW_UID, NULL, 0, "Give a new UID, even if the account's could be kept", 0},
     {"keep-home", OPTION_KEEP_HOME, NULL, 0, "Leave the home where it is; it is moved by hand", 0},
     {"dry-run", OPTION_DRY_RUN, NULL, 0, "Say what would be, change nothing", 0},
+    {"no-scan", OPTION_NO_SCAN, NULL, 0, "Do not look for files of the old UID elsewhere", 0},
     {"yes", 'y', NULL, 0, "Do not ask", 0},
     {0},
 };

@@ -336,7 +336,7 @@ def test_an_account_gets_a_new_uid_and_its_home_with_it(account):
 def test_an_account_in_the_range_keeps_its_uid(account):
     # UID_MAX only warns; a group of the same number comes along.
     assert account("inrange", "-u", "10500") == 10500
-    lab.atelier("adopt", "-y", "inrange")
+    lab.atelier("adopt", "-y", "--no-scan", "inrange")
     assert not passwd_has("inrange")
     assert lab.uid_of("inrange") == 10500
     assert owner(f"{lab.HOMES}/inrange/.bashrc") == 10500
@@ -345,7 +345,7 @@ def test_an_account_in_the_range_keeps_its_uid(account):
 
 def test_an_account_in_the_range_can_get_a_new_uid(account):
     account("moves", "-u", "10501")
-    lab.atelier("adopt", "-y", "--new-uid", "moves")
+    lab.atelier("adopt", "-y", "--no-scan", "--new-uid", "moves")
     assert lab.uid_of("moves") not in (10501, None)
     assert owner(f"{lab.HOMES}/moves/.bashrc") == lab.uid_of("moves")
 
@@ -360,7 +360,7 @@ def test_a_dry_run_of_an_adoption_changes_nothing(account):
 
 def test_a_home_can_stay(account):
     account("stays")
-    lab.atelier("adopt", "-y", "--keep-home", "stays")
+    lab.atelier("adopt", "-y", "--no-scan", "--keep-home", "stays")
     assert owner("/home/stays/.bashrc") == lab.uid_of("stays")
     assert not os.path.exists(f"{lab.HOMES}/stays")
 
@@ -383,7 +383,7 @@ def test_who_cannot_be_adopted_is_refused(account, user):
     assert passwd_has("busyone")
     assert "nobody can be asked here" in refused(1, "adopt", "busyone")
     assert passwd_has("busyone")
-    lab.atelier("adopt", "-y", "busyone")
+    lab.atelier("adopt", "-y", "--no-scan", "busyone")
     assert not passwd_has("busyone")
 
 
@@ -404,7 +404,7 @@ def test_an_adoption_that_was_interrupted_goes_on(account):
     lab.api("POST", "/v1/users", {"name": "crashed", "adopt": True})
     record = {"old_uid": old, "old_gid": old, "uid": 0, "created_s": 1, "home": "/home/crashed"}
     write(f"{lab.STATE}/adopt/crashed.json", json.dumps(record))
-    lab.atelier("adopt", "-y", "crashed")
+    lab.atelier("adopt", "-y", "--no-scan", "crashed")
     assert not passwd_has("crashed")
     uid = lab.uid_of("crashed")
     assert owner(f"{lab.HOMES}/crashed/.bashrc") == uid
@@ -412,7 +412,7 @@ def test_an_adoption_that_was_interrupted_goes_on(account):
     os.lchown(f"{lab.HOMES}/crashed/.bashrc", old, old)
     record["uid"] = uid
     write(f"{lab.STATE}/adopt/crashed.json", json.dumps(record))
-    lab.atelier("adopt", "-y", "crashed")
+    lab.atelier("adopt", "-y", "--no-scan", "crashed")
     assert owner(f"{lab.HOMES}/crashed/.bashrc") == uid
     assert os.listdir(f"{lab.STATE}/adopt") == []
 

@@ -172,7 +172,7 @@ static void a_record_comes_back_as_it_was_written(void **state)
 
 static int parse(const char *const *words, struct adopt_args *ret)
 {
-    char *argv[8] = {(char *)(uintptr_t) "atelier adopt"};
+    char *argv[10] = {(char *)(uintptr_t) "atelier adopt"};
     struct options opt = {0};
     int argc = 1;
 
@@ -190,8 +190,10 @@ static void arguments_are_one_name_and_switches(void **state)
     (void)state;
     assert_int_equal(parse(WORDS("ada"), &args), 0);
     assert_false(args.is_new_uid || args.is_keep_home || args.is_dry_run || args.is_yes);
-    assert_int_equal(parse(WORDS("--new-uid", "--keep-home", "--dry-run", "-y", "ada"), &args), 0);
-    assert_true(args.is_new_uid && args.is_keep_home && args.is_dry_run && args.is_yes);
+    assert_int_equal(
+        parse(WORDS("--new-uid", "--keep-home", "--dry-run", "--no-scan", "-y", "ada"), &args), 0);
+    assert_true(args.is_new_uid && args.is_keep_home && args.is_dry_run && args.is_no_scan &&
+                args.is_yes);
     assert_string_equal(args.name, "ada");
     assert_int_equal(parse(WORDS(NULL), &args), -EINVAL);
     assert_int_equal(parse(WORDS("ada", "ben"), &args), -EINVAL);
