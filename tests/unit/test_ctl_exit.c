@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "ctl/cmd.h"
 #include "ctl/exit.h"
 
 #include "common/banned.h"
@@ -135,6 +136,33 @@ static void the_manual_lists_every_exit_code(void **state)
     assert_false(manual_has(2));
 }
 
+/* ".It Cm user add" in the manual. */
+static bool manual_describes(const char *noun, const char *verb)
+{
+    FILE *f = fopen(MANUAL, "re");
+    char line[256], wanted[64];
+    bool found = false;
+
+    assert_non_null(f);
+    (void)snprintf(wanted, sizeof(wanted), ".It Cm %s%s%s\n", noun, verb ? " " : "",
+                   verb ? verb : "");
+    while (fgets(line, sizeof(line), f))
+        found = found || strcmp(line, wanted) == 0;
+    (void)fclose(f);
+    return found;
+}
+
+static void the_manual_describes_every_command(void **state)
+{
+    (void)state;
+#define COMMAND_CHECK(noun, verb, fn, text)                                                        \
+    if (!manual_describes(noun, verb) && strcmp(noun, "setup") != 0)                               \
+        fail_msg("%s %s", noun, (const char *)verb ? (const char *)verb : "");
+    COMMANDS(COMMAND_CHECK)
+#undef COMMAND_CHECK
+    assert_false(manual_describes("user", "fly"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +176,7 @@ int main(void)
         cmocka_unit_test(run_does_not_believe_an_end_that_contradicts_itself),
         cmocka_unit_test(signal_names_are_those_of_the_api),
         cmocka_unit_test(the_manual_lists_every_exit_code),
+        cmocka_unit_test(the_manual_describes_every_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
