@@ -186,13 +186,13 @@ static enum ctl_exit restore_print(const struct options *opt, const struct answe
 {
     json_int_t users, groups, links;
     json_error_t error;
-    json_t *gone;
-    const char *kept = NULL;
+    json_t *gone, *file = NULL;
+    const char *kept;
 
     if (opt->json)
         return CTL_OK;
-    if (json_unpack_ex(a->json, &error, 0, "{s:I, s:I, s:o, s:I, s?s}", "users", &users, "groups",
-                       &groups, "gone", &gone, "links_revoked", &links, "kept", &kept) < 0)
+    if (json_unpack_ex(a->json, &error, 0, "{s:I, s:I, s:o, s:I, s?o}", "users", &users, "groups",
+                       &groups, "gone", &gone, "links_revoked", &links, "kept", &file) < 0)
         return answer_is_strange(error.text);
     (void)printf("%" JSON_INTEGER_FORMAT " users, %" JSON_INTEGER_FORMAT
                  " groups; %" JSON_INTEGER_FORMAT " open links revoked; gone: %zu\n",
@@ -204,7 +204,8 @@ static enum ctl_exit restore_print(const struct options *opt, const struct answe
         (void)printf("    %s %" JSON_INTEGER_FORMAT "\n", shown,
                      json_integer_value(json_object_get(json_array_get(gone, i), "uid")));
     }
-    if (kept && kept[0]) {
+    kept = json_string_value(file); /* null in a rehearsal */
+    if (kept) {
         cleanup_free char *shown = text_escape(kept, strlen(kept), NULL);
 
         (void)printf("the state before is kept: %s/%s\n", REGISTRY, shown);
