@@ -78,28 +78,53 @@ enum ctl_exit import_read(const char *file, const json_t *groups, struct roster 
     return is_well ? CTL_OK : CTL_USAGE;
 }
 
+/* "name: 'root': " - the column as it is called in the file, and what stands there. Heap. */
+static char *column_text(const json_t *user, const char *member)
+{
+    const char *column = member;
+    cleanup_free char *value = NULL;
+    const json_t *json;
+    char *text;
+    int n;
+
+    if (strncmp(member, "groups", strlen("groups")) == 0) {
+        column = "group";
+        member = "groups";
+    } else if (strcmp(member, "expires_at") == 0) {
+        column = "expiry";
+    }
+    json = json_object_get(user, member);
+    value = json_is_array(json) ? json_join(json) : strdup(json_text(json));
+    if (!value)
+        say_no_memory();
+    n = json ? asprintf(&text, "%s: '%s': ", column, value)
+             : asprintf(&text, "%s%s", column, column[0] ? ": " : "");
+    if (n < 0)
+        say_no_memory();
+    return text;
+}
+
 /* Whom the refusal is about, as the admin wrote it. */
 static void refusal_say(const char *file, const struct roster *roster, const struct answer *a)
 {
     const char *message = json_string_value(json_object_get(a->json, "message"));
     const char *field = json_string_value(json_object_get(a->json, "field"));
-    const char *member = "", *email;
+    const char *member = "";
+    const json_t *user;
     size_t i = 0;
 
     if (!message || !field || !roster_field(field, json_array_size(roster->users), &i, &member)) {
         error_say("", a->json, a->http);
     } else if (roster->lines) {
-        /* The column is called as in the file. */
-        if (strncmp(member, "groups", strlen("groups")) == 0)
-            member = "group";
-        else if (strcmp(member, "expires_at") == 0)
-            member = "expiry";
-        say_error("%s:%zu: %s%s%s", file_name(file), roster->lines[i], member,
-                  member[0] ? ": " : "", message);
+        cleanup_free char *column = NULL;
+
+        user = json_array_get(roster->users, i);
+        column = column_text(user, member);
+        say_error("%s:%zu: %s%s", file_name(file), roster->lines[i], column, message);
     } else {
-        email = json_text(json_object_get(json_array_get(roster->users, i), "email"));
-        say_error("%s: %s%s%s%s", email, message, member[0] ? " (field " : "", member,
-                  member[0] ? ")" : "");
+        user = json_array_get(roster->users, i);
+        say_error("%s: %s%s%s%s", json_text(json_object_get(user, "email")), message,
+                  member[0] ? " (field " : "", member, member[0] ? ")" : "");
     }
     say_error("nobody was invited");
 }

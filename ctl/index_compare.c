@@ -122,7 +122,8 @@ int truth_add_page(struct truth *t, json_t *page)
     r = users_add(t, users);
     if (r == 0)
         r = groups_add(t, groups);
-    qsort(t->groups, t->group_count, sizeof(*t->groups), group_order);
+    if (t->group_count > 0)
+        qsort(t->groups, t->group_count, sizeof(*t->groups), group_order);
     return r;
 }
 

@@ -286,12 +286,12 @@ static void a_refusal_is_said_with_the_line_and_the_column(void **state)
     struct scene *s = *state;
     char path[64], wanted[256];
 
-    file_make(path, "email,group\n\na@b,x\n\nc@d,y\n");
+    file_make(path, "email,group\n\na@b,x\n\nc@d,y z\n");
     assert_int_equal(answered_all(s, ANSWERS(refused), cmd_invite, false, WORDS("--csv", path)),
                      CTL_USAGE);
-    (void)snprintf(wanted, sizeof(wanted),
-                   "atelier: %s:5: group: there is no group y\natelier: nobody was invited\n",
-                   path);
+    (void)snprintf(
+        wanted, sizeof(wanted),
+        "atelier: %s:5: group: 'y,z': there is no group y\natelier: nobody was invited\n", path);
     assert_string_equal(s->err, wanted);
     assert_string_equal(s->out, "");
     (void)unlink(path);
