@@ -135,14 +135,19 @@ static enum ctl_exit begin_look(struct adoption *x)
     uint32_t uid = 0;
     enum ctl_exit code;
 
+    code = user_look(x, &uid, &created_s);
+    if (code != CTL_OK)
+        return code;
+    if (!x->account.name && uid != 0) {
+        say_error("'%s' is a user already (UID %u); there is no account of this name in %s", name,
+                  uid, PASSWD);
+        return CTL_NO;
+    }
     if (!x->account.name) {
         say_error("there is no account '%s' in %s; 'atelier user add --name %s' makes a new user",
                   name, PASSWD, name);
         return CTL_NO;
     }
-    code = user_look(x, &uid, &created_s);
-    if (code != CTL_OK)
-        return code;
     if (uid != 0) {
         say_error(
             "there is a user '%s' (UID %u) already, who is somebody else: 'usermod -l NEW %s' "

@@ -143,9 +143,9 @@ static void report_print(const struct adoption *x)
 
     (void)printf("%-8s %5u adopted, was UID %u\n", x->args->name, r->uid, r->old_uid);
     line_print("    home: ", home ? home : "none; it is made at the first session or run");
-    line_print(
-        "    does not come along: the password; keys in the home (codes let in: atelier link "
-        "mint ",
+    (void)printf(
+        "    does not come along: the password, and keys of ssh; 'atelier link mint %s' lets "
+        "them in\n",
         x->args->name);
     if (strcmp(groups, "-") != 0)
         line_print("    was in the local groups, and is no more: ", groups);

@@ -272,14 +272,14 @@ static void removal_print(const struct removal *x)
     const char *archive = json_string_value(json_object_get(x->report, "archive"));
     const char *processes = json_string_value(json_object_get(x->report, "processes"));
 
-    (void)printf("%-8s %5u removed, %" JSON_INTEGER_FORMAT " open links taken back\n", x->name,
+    (void)printf("%-8s %5u removed, open links taken back: %" JSON_INTEGER_FORMAT "\n", x->name,
                  x->uid, json_integer_value(json_object_get(x->report, "links_revoked")));
     if (archive)
         line_print("    the home is archived in ", archive);
     if (home)
         line_print("    the home stays: ", home);
     if (!home && !archive)
-        (void)puts("    no home is left");
+        (void)puts("    there is no home");
     if (processes) {
         line_print("    processes that are in no session still run: ", processes);
         (void)printf("    to end them: pkill -KILL -U %u\n", x->uid);

@@ -281,9 +281,9 @@ def test_a_dry_run_changes_nothing(table):
     ("c@example.org,", "people.csv:3: it has 2 values, the header has 4"),
     ("ATOM.A@example.org,,,", "people.csv:3: email: 'ATOM.A@example.org' is in line 2 already"),
     # What only the host and the registry know.
-    ("c@example.org,root,,", "people.csv:3: name: "),
-    ("c@example.org,alice,,", "people.csv:3: name: "),
-    ("c@example.org,,no-such-group,", "people.csv:3: group: "),
+    ("c@example.org,root,,", "people.csv:3: name: 'root': "),
+    ("c@example.org,alice,,", "people.csv:3: name: 'alice': "),
+    ("c@example.org,,no-such-group,", "people.csv:3: group: 'no-such-group': "),
 ])
 def test_a_bad_line_is_named_and_nobody_is_invited(table, row, sentence):
     path = table(f"email,name,group,expiry\natom.a@example.org,atoma,,\n{row}\n")
@@ -370,7 +370,7 @@ def test_who_cannot_be_adopted_is_refused(account, user):
     assert "account of the system" in refused(1, "adopt", "-y", "daemon")
     assert "there is no account 'nosuch'" in refused(1, "adopt", "-y", "nosuch")
     user("already")
-    assert "there is no account 'already'" in refused(1, "adopt", "-y", "already")
+    assert "'already' is a user already" in refused(1, "adopt", "-y", "already")
     refused(64, "adopt", "-y", "Not-A-Name")
     uid = account("busyone")
     stray = subprocess.Popen(["setpriv", "--reuid", str(uid), "--clear-groups", "sleep", "60"])

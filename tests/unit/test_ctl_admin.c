@@ -65,7 +65,7 @@ static void a_removed_user_is_asked_for_until_nothing_is_busy(void **state)
                      cmd_user_del, false, WORDS("--no-scan", "bob")),
         CTL_OK);
     assert_memory_equal(s->request, "DELETE /v1/users/bob HTTP/1.1\r\n", 31);
-    assert_memory_equal(s->out, "bob      10002 removed, 3 open links taken back\n", 47);
+    assert_memory_equal(s->out, "bob      10002 removed, open links taken back: 3\n", 48);
     assert_string_equal(s->err, "");
     assert_int_equal(
         answered_all(s, ANSWERS(NOBODY, OK "{\"name\":\"ben\",\"uid\":10003,\"links_revoked\":0}"),
