@@ -355,6 +355,13 @@ static void crontab_look(struct adoption *x)
     report_set(x, "crontab", access(path, F_OK) == 0 ? json_string(path) : json_null());
 }
 
+/* A home that was never the account's own, as "/" or a directory of root's: there is nothing to do.
+ */
+static bool is_foreign(int r)
+{
+    return r == -EPERM || r == -ELOOP || r == -ENOTDIR;
+}
+
 enum ctl_exit adopt_home(struct adoption *x)
 {
     const struct adopt_ids ids = {
@@ -378,12 +385,16 @@ enum ctl_exit adopt_home(struct adoption *x)
         code = CTL_NO;
     }
     r = adopt_home_own(home, &ids, &report);
-    if (r < 0 && r != -ENOENT) {
+    if (is_foreign(r)) {
+        if (!why)
+            say_error("%s stays as it is: it is not a directory of the account", home);
+        code = CTL_NO;
+    } else if (r < 0 && r != -ENOENT) {
         say_error("%s is not given to UID %u: %s; then 'atelier adopt %s' again", home, ids.uid,
                   strerror(-r), x->args->name);
         return CTL_NO;
     }
-    report_set(x, "home", r == -ENOENT ? json_null() : text_json(home));
+    report_set(x, "home", r < 0 ? json_null() : text_json(home));
     crontab_look(x);
     if (ids.uid != ids.old_uid && !x->args->is_no_scan)
         elsewhere_look(x, home);

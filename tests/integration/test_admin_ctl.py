@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import tarfile
+import time
 
 import lab
 import pytest
@@ -415,6 +416,41 @@ def test_an_adoption_that_was_interrupted_goes_on(account):
     lab.atelier("adopt", "-y", "--no-scan", "crashed")
     assert owner(f"{lab.HOMES}/crashed/.bashrc") == uid
     assert os.listdir(f"{lab.STATE}/adopt") == []
+
+
+def test_a_home_that_is_not_the_accounts_is_not_touched():
+    os.makedirs("/srv/ctl-app", mode=0o755, exist_ok=True)
+    write("/srv/ctl-app/file")
+    lab.command("useradd", "-d", "/srv/ctl-app", "appuser")
+    try:
+        assert "belongs to UID 0" in refused(1, "adopt", "-y", "--no-scan", "appuser")
+        assert not passwd_has("appuser") and lab.uid_of("appuser") >= lab.ID_MIN
+        assert owner("/srv/ctl-app") == owner("/srv/ctl-app/file") == 0
+        assert os.listdir(f"{lab.STATE}/adopt") == []
+    finally:
+        shutil.rmtree("/srv/ctl-app")
+        lab.atelier("user", "del", "--no-scan", "appuser", check=False)
+
+
+def test_an_adoption_that_is_killed_anywhere_is_finished_by_the_next(account):
+    for number, delay in enumerate((0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12)):
+        name = f"killed{number}"
+        account(name)
+        first = subprocess.Popen(["atelier", "adopt", "-y", "--no-scan", name],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        # userdel(8), if it was under way, is not killed with it.
+        lab.eventually(lambda: not [p for p in lab.processes() if p.comm == "userdel"])
+        lab.command("atelier", "adopt", "-y", "--no-scan", name, check=False)
+        assert not passwd_has(name), delay
+        uid = lab.uid_of(name)
+        assert lab.ID_MIN <= uid <= lab.ID_ALLOC_MAX
+        found = {owner(os.path.join(top, entry)) for top, dirs, files in
+                 os.walk(f"{lab.HOMES}/{name}") for entry in (".", *dirs, *files)}
+        assert found == {uid}, delay
+        assert os.listdir(f"{lab.STATE}/adopt") == [], delay
 
 
 @pytest.fixture
