@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: ISC
 # nss_scenes.py - the hosts that nss_rounds.c looks people up in: the same people, kept differently.
 #
-# Usage: nss_scenes.py DIRECTORY PUBLISH-PROGRAM. In a lab, as root. Prints a line a scene, "SCENE=N",
-# and says on stderr which peers are missing. Makes DIRECTORY/people, owners-N/ with files of people, a
-# directory a scene, and state-N/, registries with N users.
+# Usage: nss_scenes.py states DIRECTORY PUBLISH-PROGRAM
+#            makes DIRECTORY/state-N/, registries with N users
+#        nss_scenes.py scenes DIRECTORY STATES
+#            in a lab: DIRECTORY/people, owners-N/ with files of people, and a directory a scene. Prints
+#            a line a scene, "SCENE=N", and says on stderr which peers are missing.
 import glob
+import json
 import os
 import shutil
 import sqlite3
@@ -177,17 +180,23 @@ def owners_make(directory, people):
         os.chown(f"{directory}/{name}", uid, uid)
 
 
-def main(directory, program):
-    states = {count: state_make(f"{directory}/state-{count}", program, count)
-              for count in PUBLISHED}
-    people, courses = states[PEOPLE]
+def states_main(directory, program):
+    for count in PUBLISHED:
+        people, courses = state_make(f"{directory}/state-{count}", program, count)
+        with open(f"{directory}/people-{count}.json", "w", encoding="ascii") as out:
+            json.dump([people, courses], out)
+
+
+def scenes_main(directory, states):
+    with open(f"{states}/people-{PEOPLE}.json", encoding="ascii") as file:
+        people, courses = json.load(file)
     put(f"{directory}/people", "".join(f"{name} {uid}\n" for name, uid in people))
     for count in (FEW, PEOPLE):
         owners_make(f"{directory}/owners-{count}", people[:count])
     scenes = Scenes(directory, people, courses)
     scenes.make("none", "files", 0)
     for name, count in (("atelier", PEOPLE), ("atelier-1000", FEW)):
-        shutil.copytree(f"{directory}/state-{count}/nss",
+        shutil.copytree(f"{states}/state-{count}/nss",
                         f"{scenes.make(name, 'files atelier', count)}/nss")
     scenes.make_files()
     for module, package in (("extrausers", "libnss-extrausers"), ("db", "libnss-db"),
@@ -199,4 +208,4 @@ def main(directory, program):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"states": states_main, "scenes": scenes_main}[sys.argv[1]](*sys.argv[2:])
