@@ -14,6 +14,7 @@ from test_durability import Adder, nss_users, registry_users
 KILLS = 200
 CLIENTS = 3
 INVITATIONS_UNDER_LOCKS = 40
+FIRST_LOGINS = 12
 
 
 def kill_and_start():
@@ -57,6 +58,14 @@ def test_no_moment_of_a_kill_loses_an_acknowledged_user():
     assert len(set(known.values())) == len(known)
     assert nss_users() == known
     assert os.listdir(f"{lab.STATE}/nss") == [os.path.basename(lab.INDEX)]
+
+
+def test_the_first_login_follows_the_invitation_at_once():
+    """sshd hides what is typed for a name that NSS does not know: it has to know it by then."""
+    for number in range(FIRST_LOGINS):
+        minted = lab.invite(f"first{number}@example.org")
+        result = lab.ssh(minted["user"], minted["code"], "id -u")
+        assert (result.returncode, result.stdout) == (0, f"{minted['uid']}\n"), result.stderr
 
 
 # ---- whoever can read a file can lock it

@@ -286,3 +286,14 @@ def test_lastlog_is_not_kept():
     """It is a file with a place for each uid, which atelier-sshd does not write; last(1) tells."""
     lab.command("touch", "/var/log/lastlog")
     assert "**Never logged in**" in lab.command("lastlog", "-u", "alice").stdout
+
+
+def test_no_stranger_reads_an_address():
+    """Names and numbers are for everybody; addresses are in files that only the api and root read."""
+    assert lab.user_add(email="address-of-tools@example.org").status in (200, 201)
+    search = ("grep", "-rlas", "address-of-tools", lab.STATE, "/run/atelier", "/etc/atelier", "/run/lab")
+    stranger = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+    assert lab.command(*stranger, *search, check=False).stdout == ""
+    assert f"{lab.STATE}/registry/registry.db" in lab.command(*search, check=False).stdout
+    for what in (("getent", "passwd"), ("getent", "group"), ("ps", "-eo", "args")):
+        assert "address-of-tools" not in lab.command(*stranger, *what).stdout
