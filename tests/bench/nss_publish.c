@@ -6,8 +6,8 @@
  * usage: nss_publish make DIRECTORY     make the registry of a state directory, with one user
  *        nss_publish open DIRECTORY     bring its index up to date
  *        nss_publish time ROUNDS DIRECTORY...
- * Output of time: a line a user made, "DIRECTORY NANOSECONDS CPU-NANOSECONDS BYTES"; the bytes are
- * those that this process handed to write(2) and its like.
+ * Output of time: a line a publication, "DIRECTORY USERS-MADE NANOSECONDS CPU-NANOSECONDS BYTES";
+ * the bytes are those that this process handed to write(2) and its like.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -91,24 +91,35 @@ static void one_user(struct registry *reg, long round)
         die("%s: verdict %d", email, (int)verdict);
 }
 
+/* What is made, and for how many people at once. */
+struct act {
+    unsigned users;
+    void (*run)(struct registry *reg, long round);
+};
+
+static void act_time(const char *dir, struct registry *reg, const struct act *act, long round)
+{
+    int64_t bytes = bytes_written(), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+            start_ns = clock_ns(CLOCK_MONOTONIC), took_ns;
+
+    act->run(reg, round);
+    took_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+    cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+    if (round >= 0)
+        (void)printf("%s %u %lld %lld %lld\n", dir, act->users, (long long)took_ns,
+                     (long long)cpu_ns, (long long)(bytes_written() - bytes));
+}
+
 static int rounds_time(long rounds, char **dirs, size_t n)
 {
+    static const struct act one = {1, one_user};
     struct registry *regs[DIRECTORIES_MAX];
 
     for (size_t i = 0; i < n; i++)
         regs[i] = open_or_die(dirs[i]);
     for (long round = -WARM_UP_ROUNDS; round < rounds; round++) {
-        for (size_t i = 0; i < n; i++) {
-            int64_t bytes = bytes_written(), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-                    start_ns = clock_ns(CLOCK_MONOTONIC), took_ns;
-
-            one_user(regs[i], round);
-            took_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
-            cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
-            if (round >= 0)
-                (void)printf("%s %lld %lld %lld\n", dirs[i], (long long)took_ns, (long long)cpu_ns,
-                             (long long)(bytes_written() - bytes));
-        }
+        for (size_t i = 0; i < n; i++)
+            act_time(dirs[i], regs[i], &one, round);
     }
     for (size_t i = 0; i < n; i++)
         registry_close(regs[i]);
