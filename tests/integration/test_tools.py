@@ -148,12 +148,6 @@ def test_a_group_of_ours_can_be_the_primary_group_of_a_local_account():
         lab.command("userdel", "lodger")
 
 
-def test_getent_initgroups_asks_without_a_primary_group_and_gets_no_group():
-    """It passes the gid -1, which is nobody's: our module answers for our users alone."""
-    assert lab.command("getent", "initgroups", "dora").stdout.split() == ["dora"]
-    assert "course-a" in lab.command("id", "-Gn", "dora").stdout.split()
-
-
 # ---- what works
 
 def test_usermod_and_gpasswd_put_a_participant_into_a_local_group():
