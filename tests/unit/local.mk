@@ -62,13 +62,16 @@ test_utmp_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_utmp_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 # --- index reader and NSS module
-check_PROGRAMS += test_index_read
-TESTS += test_index_read
+check_PROGRAMS += test_index_read test_index_trust
+TESTS += test_index_read test_index_trust
 test_index_read_SOURCES = \
 	%D%/index_build.c %D%/index_build.h \
 	%D%/test_index_read.c
 test_index_read_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_index_read_LDADD = libcommon.la $(CMOCKA_LIBS)
+test_index_trust_SOURCES = %D%/test_index_trust.c %D%/index_build.c %D%/index_build.h
+test_index_trust_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_index_trust_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 nss_tests = test_nss_module test_nss_listing test_nss_host
 check_PROGRAMS += $(nss_tests)

@@ -219,6 +219,21 @@ static void changes_of_every_kind_leave_the_index_of_the_database(void **state)
     assert_true(counts.users > 20 && counts.groups > 5);
 }
 
+static void index_ends_with_the_last_who_is_left(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t links;
+    struct user last;
+
+    (void)user_new(f, "maria@example.org");
+    last = user_new(f, "jo@example.org");
+    assert_int_equal(user_delete(f->reg, last.uid, &links), 0);
+    database_makes_the_same_bytes(f);
+    last = user_new(f, "ada@example.org");
+    database_makes_the_same_bytes(f);
+    assert_true(index_has_user(f->dir, last.uid, last.name));
+}
+
 /* --- somebody who locks what he can -------------------------------------------------------- */
 
 #define STRANGER      12345u
@@ -312,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         INDEX_TEST(changes_of_every_kind_leave_the_index_of_the_database),
+        INDEX_TEST(index_ends_with_the_last_who_is_left),
         INDEX_TEST(who_can_read_the_index_cannot_hold_up_anything),
     };
 
