@@ -69,6 +69,9 @@ data-install-hook:
 	fi
 data-uninstall-hook:
 	rm -f $(DESTDIR)$(programsdir)/atelier-sshd $(sshd_config_there).new
+	@for dir in $(apparmordir) $(sysconfdir)/apparmor.d/abstractions $(sysconfdir)/apparmor.d; do \
+	    rmdir $(DESTDIR)$$dir 2>/dev/null || break; \
+	done
 	@if cmp -s $(sshd_config) $(sshd_config_there); then \
 	    rm -f $(sshd_config_there); \
 	elif test -e $(sshd_config_there); then \
