@@ -109,6 +109,18 @@ void answer_done(struct answer *a)
     a->json = NULL;
 }
 
+bool answer_is_busy(struct answer *a, int64_t deadline_s)
+{
+    static const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+    const char *word = json_string_value(json_object_get(a->json, "status"));
+
+    if (exit_of_http(a->http, word) != CTL_BUSY || (int64_t)time(NULL) >= deadline_s)
+        return false;
+    answer_done(a);
+    (void)nanosleep(&pause, NULL);
+    return true;
+}
+
 void json_print_line(const json_t *json)
 {
     cleanup_free char *text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);

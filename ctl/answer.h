@@ -38,6 +38,14 @@ enum ctl_exit answer_get(const struct options *opt, const char *method, const ch
                          const json_t *body, struct answer *ret_answer);
 
 void answer_done(struct answer *a);
+
+/**
+ * answer_is_busy() - Whether to ask the same again, after a short sleep in here
+ * @a:          Released if so
+ * @deadline_s: By time(2); afterwards an answer that is "busy" is taken as it is
+ */
+bool answer_is_busy(struct answer *a, int64_t deadline_s);
+
 #define cleanup_answer __attribute__((cleanup(answer_done)))
 
 /* Print an object on one line, in ASCII. */

@@ -28,7 +28,6 @@
 #include "common/banned.h"
 
 #define PATIENCE_S  10 /* for runs and sessions to end */
-#define EVERY_NS    (200 * 1000 * 1000)
 #define FILES_SHOWN 20
 
 /* One user, and what is found out on the way: a member of the JSON object for each. */
@@ -48,22 +47,13 @@ static void report_set(struct removal *x, const char *key, json_t *value)
 /* DELETE until nothing of the user lives. */
 static enum ctl_exit user_delete(const struct options *opt, const char *name, struct answer *ret)
 {
-    time_t deadline = time(NULL) + PATIENCE_S;
+    int64_t deadline_s = (int64_t)time(NULL) + PATIENCE_S;
+    enum ctl_exit code;
 
-    for (;;) {
-        const struct timespec pause = {.tv_nsec = EVERY_NS};
-        enum ctl_exit code = named_fetch(opt, "DELETE", NAMED_USER, name, NULL, ret);
-        const char *word;
-
-        if (code != CTL_OK)
-            return code;
-        word = json_string_value(json_object_get(ret->json, "status"));
-        if (exit_of_http(ret->http, word) != CTL_BUSY || time(NULL) >= deadline)
-            break;
-        answer_done(ret);
-        (void)nanosleep(&pause, NULL);
-    }
-    return CTL_OK;
+    do {
+        code = named_fetch(opt, "DELETE", NAMED_USER, name, NULL, ret);
+    } while (code == CTL_OK && answer_is_busy(ret, deadline_s));
+    return code;
 }
 
 /* The uid of a home whose user is gone already; how it comes to that is said above. */

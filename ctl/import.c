@@ -17,6 +17,7 @@
 #include "common/banned.h"
 
 #define ERRORS_SHOWN 20
+#define PATIENCE_S   20 /* for the lock of the account files, which useradd(8) takes, too */
 
 static void errors_say(const char *name, const struct csv_errors *errors)
 {
@@ -134,12 +135,15 @@ enum ctl_exit import_post(const struct options *opt, const char *file, const str
 {
     cleanup_json json_t *body =
         json_pack("{s:b, s:O}", "dry_run", is_dry_run, "users", roster->users);
+    int64_t deadline_s = (int64_t)time(NULL) + PATIENCE_S;
     cleanup_answer struct answer a = {0};
     enum ctl_exit code;
 
     if (!body)
         say_no_memory();
-    code = answer_fetch(opt, "POST", CLIENT_IMPORT, body, &a);
+    do {
+        code = answer_fetch(opt, "POST", CLIENT_IMPORT, body, &a);
+    } while (code == CTL_OK && answer_is_busy(&a, deadline_s));
     if (code != CTL_OK)
         return code;
     code = exit_of_http(a.http, json_string_value(json_object_get(a.json, "status")));

@@ -318,6 +318,22 @@ static void a_dry_run_prints_who_would_get_which_name(void **state)
     (void)unlink(path);
 }
 
+static void a_busy_host_is_asked_again(void **state)
+{
+    static const char busy[] =
+        HEAD("503 Service Unavailable") "{\"status\":\"busy\",\"message\":\"the lock is held\"}";
+    static const char answer[] =
+        HEAD("200 OK") "{\"dry_run\":true,\"created\":1,\"existed\":0,\"users\":[{\"name\":\"a\","
+                       "\"uid\":10001,\"email\":\"a@b\",\"created\":true}]}";
+    struct scene *s = *state;
+
+    assert_int_equal(
+        answered_all(s, ANSWERS(busy, busy, answer), cmd_invite, false, WORDS("a@b", "--dry-run")),
+        CTL_OK);
+    assert_string_equal(s->err, "");
+    assert_non_null(strstr(s->out, "created"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +346,7 @@ int main(void)
         TEST(bad_lines_are_all_said_and_nothing_is_sent),
         TEST(a_refusal_is_said_with_the_line_and_the_column),
         TEST(a_dry_run_prints_who_would_get_which_name),
+        TEST(a_busy_host_is_asked_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
