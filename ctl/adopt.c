@@ -33,12 +33,13 @@
 
 #include "common/banned.h"
 
-#define PASSWD    "/etc/passwd"
-#define GROUP     "/etc/group"
-#define SHELLS    "/etc/shells"
-#define CRONTABS  "/var/spool/cron/crontabs"
-#define USERDEL   "/usr/sbin/userdel"
-#define USERDEL_S 60
+#define PASSWD     "/etc/passwd"
+#define GROUP      "/etc/group"
+#define SHELLS     "/etc/shells"
+#define CRONTABS   "/var/spool/cron/crontabs"
+#define USERDEL    "/usr/sbin/userdel"
+#define USERDEL_S  60
+#define PATIENCE_S 10 /* for the lock of the account files */
 
 static void report_set(struct adoption *x, const char *key, json_t *value)
 {
@@ -243,6 +244,7 @@ static enum ctl_exit record_store(const struct adoption *x)
 
 enum ctl_exit adopt_register(struct adoption *x)
 {
+    int64_t deadline_s = (int64_t)time(NULL) + PATIENCE_S;
     cleanup_json json_t *body = NULL;
     cleanup_answer struct answer a = {0};
     enum ctl_exit code;
@@ -254,7 +256,9 @@ enum ctl_exit adopt_register(struct adoption *x)
     if (code != CTL_OK)
         return code;
     body = register_body(x);
-    code = answer_fetch(x->args->opt, "POST", "/v1/users", body, &a);
+    do {
+        code = answer_fetch(x->args->opt, "POST", "/v1/users", body, &a);
+    } while (code == CTL_OK && answer_is_busy(&a, deadline_s));
     if (code != CTL_OK) /* it may have been done all the same: the record stays */
         return code;
     code = named_judge(x->args->opt, NAMED_USER, x->args->name, &a);

@@ -481,6 +481,17 @@ def test_useradd_without_the_group_makes_an_account(hook, account):
     assert passwd_has("unhooked")
 
 
+def test_useradd_says_that_an_adoption_failed(hook):
+    """A name that is reserved: useradd(8) takes it, the registry does not."""
+    lab.command("groupdel", "docker", check=False)
+    result = lab.command("useradd", "-m", "-g", lab.ALL_USERS, "docker", check=False)
+    try:
+        assert result.returncode == 1 and "docker stays a local account" in result.stderr
+        assert passwd_has("docker") and os.path.isdir("/home/docker")
+    finally:
+        lab.command("userdel", "-r", "docker", check=False)
+
+
 def test_useradd_itself_takes_no_group_of_ours_with_the_capital_letter():
     """What the manual says; a useradd that takes it would need another hook."""
     result = lab.command("useradd", "-G", lab.ALL_USERS, "capital", check=False)
