@@ -132,7 +132,7 @@ def test_locks_of_a_stranger_stop_no_invitation():
             began_s = time.monotonic()
             answer = lab.user_add(name=f"locked{number}x")
             assert answer.status == 201
-            assert time.monotonic() - began_s < 1
+            assert time.monotonic() - began_s < 3
             added[answer.body["name"]] = answer.body["uid"]
             assert is_answered(answer.body["name"], answer.body["uid"])
         locker.stdin.close()
