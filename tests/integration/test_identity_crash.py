@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: ISC
 # test_identity_crash.py - users, their index and those who read it, while everything goes wrong.
 import contextlib
+import json
 import os
 import pwd
 import random
-import signal
+import socket
 import subprocess
 import time
 
@@ -17,11 +18,22 @@ INVITATIONS_UNDER_LOCKS = 40
 FIRST_LOGINS = 12
 
 
+def labd(verb, name):
+    """What lab-service does, without a new process for each of hundreds of requests."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.connect("/run/lab/control")
+        with sock.makefile("rw", encoding="utf-8") as stream:
+            stream.write(json.dumps({"verb": verb, "name": name, "args": [], "program": None,
+                                     "environment": {}}) + "\n")
+            stream.flush()
+            answer = json.loads(stream.readline())
+    assert answer["ok"], answer
+
+
 def kill_and_start():
-    """SIGKILL, whatever it does now; what was acknowledged so far has to be answered without it."""
-    os.kill(lab.service_pid("sessiond-api"), signal.SIGKILL)
-    lab.eventually(lambda: lab.service_pid("sessiond-api") is None, 5, 0.005)
-    lab.service("start", "sessiond-api")
+    """SIGKILL, whatever it does now; it is gone when this goes on."""
+    labd("kill", "sessiond-api")
+    labd("start", "sessiond-api")
 
 
 def is_answered(name, uid):
@@ -38,7 +50,7 @@ def test_no_moment_of_a_kill_loses_an_acknowledged_user():
         adder.start()
     try:
         for _ in range(KILLS):
-            time.sleep(some.uniform(0, 0.04))
+            time.sleep(some.uniform(0, 0.08))
             kill_and_start()
             fresh = {name: uid for adder in adders for name, uid in adder.acknowledged.copy().items()
                      if name not in told}
@@ -52,7 +64,7 @@ def test_no_moment_of_a_kill_loses_an_acknowledged_user():
         lab.bring_up()
     assert lost == {}
     # The stream was one: it met kills before, within and after invitations.
-    assert len(told) >= KILLS / 4
+    assert len(told) >= KILLS / 2
     known = registry_users()
     assert told.items() <= known.items()
     assert len(set(known.values())) == len(known)
