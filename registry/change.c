@@ -14,8 +14,10 @@
 #include "registry/change.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "registry/index_image.h"
 #include "registry/index_write.h"
@@ -317,7 +319,11 @@ int index_agree(struct registry *reg)
         return registry_fail(reg, r, "remove " INDEX_DIR_NAME "/" INDEX_TMP_NAME);
     change_touch_all(reg);
     r = image_make(reg, &image);
+    reg->index_found = INDEX_FOUND_RIGHT;
     if (r == 0 && !index_is_current(reg->nss_fd, &image)) {
+        reg->index_found = faccessat(reg->nss_fd, INDEX_FILE_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0
+                               ? INDEX_FOUND_NONE
+                               : INDEX_FOUND_ANOTHER;
         r = image_write(reg, &image);
         if (r == 0)
             r = index_swap(reg);
@@ -326,4 +332,9 @@ int index_agree(struct registry *reg)
         return r;
     r = index_sweep_old(reg->nss_fd);
     return r < 0 ? registry_fail(reg, r, "remove " INDEX_DIR_NAME "/" INDEX_OLD_NAME) : 0;
+}
+
+enum index_found registry_index_found(const struct registry *reg)
+{
+    return reg->index_found;
 }

@@ -123,6 +123,15 @@ void registry_close(struct registry *reg);
  */
 void registry_on_publish(struct registry *reg, void (*fn)(void *arg), void *arg);
 
+enum index_found {
+    INDEX_FOUND_RIGHT,   /* the bytes that the database makes */
+    INDEX_FOUND_NONE,    /* no file; as a new registry has none */
+    INDEX_FOUND_ANOTHER, /* older, torn, or not what the database says: a row or the file changed */
+};
+
+/* What registry_open() found in the place of the index, before it put it right. */
+enum index_found registry_index_found(const struct registry *reg);
+
 /**
  * registry_rebuild_index() - Read all rows from the database and publish them to NSS anew
  *

@@ -28,6 +28,7 @@ struct registry {
     uint32_t id_min, id_max;          /* what may be given out */
     struct ledger ledger;
     char state_dir[REGISTRY_PATH_SIZE];
+    enum index_found index_found; /* at the open */
     bool run_group_open;          /* a transaction with run rows alone is open */
     bool index_behind;            /* a COMMIT succeeded and the rename after it did not */
     void (*published)(void *arg); /* registry_on_publish(); NULL: nobody wants to know */

@@ -301,6 +301,9 @@ static int state_open(struct app *app, const char *state_dir, const struct regis
         log_error("the registry could not be opened: %s", registry_error(NULL));
         return r;
     }
+    if (registry_index_found(app->reg) == INDEX_FOUND_ANOTHER)
+        log_warning("the index was not what the registry says, and was written anew: after a crash "
+                    "this is no more than a change that was not published yet");
     r = magic_link_open(state_dir, &app->links);
     if (r < 0)
         log_error("the key of the links could not be loaded: %s/registry/link.key: %s; mend it, or "

@@ -234,6 +234,28 @@ static void index_ends_with_the_last_who_is_left(void **state)
     assert_true(index_has_user(f->dir, last.uid, last.name));
 }
 
+static void what_changed_while_nobody_watched_is_found_and_put_right(void **state)
+{
+    struct fixture *f = *state;
+    struct user ada = user_new(f, "ada@example.org");
+    const char *index = path_of(f, "nss/index");
+
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(registry_index_found(f->reg), INDEX_FOUND_RIGHT);
+    fixture_close(f);
+    (void)sql_value(f, "DELETE FROM members WHERE uid = 10001");
+    assert_true(index_has_gids(f->dir, ada.name, (const uint32_t[]){10000}, 1));
+    fixture_open(f);
+    assert_int_equal(registry_index_found(f->reg), INDEX_FOUND_ANOTHER);
+    assert_true(index_has_gids(f->dir, ada.name, NULL, 0));
+    fixture_close(f);
+    assert_int_equal(unlink(index), 0);
+    fixture_open(f);
+    assert_int_equal(registry_index_found(f->reg), INDEX_FOUND_NONE);
+    assert_true(index_has_user(f->dir, ada.uid, ada.name));
+}
+
 /* --- somebody who locks what he can -------------------------------------------------------- */
 
 #define STRANGER      12345u
@@ -327,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         INDEX_TEST(changes_of_every_kind_leave_the_index_of_the_database),
+        INDEX_TEST(what_changed_while_nobody_watched_is_found_and_put_right),
         INDEX_TEST(index_ends_with_the_last_who_is_left),
         INDEX_TEST(who_can_read_the_index_cannot_hold_up_anything),
     };
