@@ -65,6 +65,10 @@ def test_everything_about_a_user_is_stored_at_once():
     assert lab.uid_of("full") == 30000
     assert groups_of("full") == ["atelier-users", "autumn", "full", "spring"]
     assert "seat" not in lab.command("getent", "passwd", "full").stdout
+    with open("/run/lab/sessiond-api.log", encoding="utf-8") as log:
+        text = log.read()
+    assert "name=full" in text  # positive control
+    assert "seat" not in text and "full@" not in text
 
 
 def test_who_exists_gets_the_groups_and_the_expiry():
@@ -271,3 +275,35 @@ def test_a_login_of_a_deleted_user_is_refused():
     begin = time.monotonic()
     assert lab.ssh(name, code, "true").returncode == 255
     assert time.monotonic() - begin < 10
+
+
+# ---- the range of ids
+
+@pytest.fixture
+def three_ids():
+    lab.service("restart", "sessiond-api", "--", "--id-range=12000-12002")
+    lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+    yield
+    lab.service("restart", "sessiond-api")
+    lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+
+
+def test_ids_are_given_out_in_the_range_alone(three_ids):
+    assert lab.uid_of("alice") < 12000  # who is there stays
+    assert [lab.user_add(name=f"ranged{i}").body["uid"] for i in range(3)] == [12000, 12001, 12002]
+    full = lab.user_add(name="ranged3")
+    assert (full.status, full.body["status"]) == (500, "internal"), full
+    assert lab.uid_of("ranged3") is None
+    refused(lab.user_add(name="ranged3", uid=12003), 400, "uid")
+
+
+def test_after_that_all_of_them_are_again():
+    assert lab.user_add(name="ranged3").body["uid"] > 12002
+
+
+@pytest.mark.parametrize("text", ["9999-20000", "10000-59900", "20000-10000", "10000", "10000-", "-",
+                                  "a-b", "10000-20000-30000", "+10000-20000"])
+def test_a_range_that_is_none_ends_the_start(text):
+    result = lab.command("/usr/lib/atelier/sessiond-api", f"--id-range={text}", check=False)
+    assert result.returncode == 64
+    assert text in result.stderr
