@@ -73,16 +73,12 @@ static bool may_have(struct request *rq, const struct user *user)
     return may;
 }
 
-static const char *groups_key(const struct request *rq, const struct user_spec *spec)
-{
-    return rq->door == DOOR_ADMIN && spec->group_count > 1 ? "groups" : "group";
-}
-
 /*
  * Asking again with another group puts the person there: a second course needs no second person.
  * The same is true of a new expiry. False: answered.
  */
-static bool brought_up_to_date(struct request *rq, const struct user_spec *spec, struct user *user)
+static bool brought_up_to_date(struct request *rq, const struct user_input *in,
+                               const struct user_spec *spec, struct user *user)
 {
     const struct user_change change = {
         .has_expiry = spec->expires_s != EXPIRY_KEEP,
@@ -98,7 +94,7 @@ static bool brought_up_to_date(struct request *rq, const struct user_spec *spec,
 
     if (change.has_expiry || change.group_count > 0)
         r = user_change(rq->app->reg, user->uid, &change, &group, &verdict);
-    if (r == 0 && verdict_of_change(verdict, groups_key(rq, spec), group, &e) < 0) {
+    if (r == 0 && verdict_of_change(verdict, in->groups_key, group, &e) < 0) {
         request_refuse(rq, &e);
         return false;
     }
@@ -120,15 +116,15 @@ static void answer_created(struct request *rq, const struct user *user)
 }
 
 static void answer_verdict(struct request *rq, enum user_verdict verdict, struct user *user,
-                           const struct user_spec *spec)
+                           const struct user_input *in, const struct user_spec *spec)
 {
     struct error e;
 
     if (verdict == USER_CREATED)
         answer_created(rq, user);
-    else if (verdict_of_user(verdict, "", groups_key(rq, spec), &e) < 0)
+    else if (verdict_of_user(verdict, "", in->groups_key, &e) < 0)
         request_refuse(rq, &e);
-    else if (may_have(rq, user) && brought_up_to_date(rq, spec, user))
+    else if (may_have(rq, user) && brought_up_to_date(rq, in, spec, user))
         request_answer(rq, MHD_HTTP_OK, json_of_new_user(user, false));
 }
 
@@ -147,7 +143,8 @@ static struct user_spec spec_of(const struct request *rq, const struct user_inpu
  *
  * An external_id is bound for those only who may act for the user: what is refused has no effect.
  */
-static bool answer_known(struct request *rq, const struct user_spec *spec)
+static bool answer_known(struct request *rq, const struct user_input *in,
+                         const struct user_spec *spec)
 {
     enum user_verdict verdict = USER_CONFLICT;
     struct user user = {0};
@@ -160,7 +157,7 @@ static bool answer_known(struct request *rq, const struct user_spec *spec)
         return false;
     if (verdict == USER_UNBOUND)
         return !may_have(rq, &user);
-    answer_verdict(rq, verdict, &user, spec);
+    answer_verdict(rq, verdict, &user, in, spec);
     return true;
 }
 
@@ -202,11 +199,11 @@ static int create_locked(struct request *rq, struct hostcheck *check, void *arg)
         if (r < 0)
             return r == -ECANCELED ? 0 : r;
     }
-    if (answer_known(rq, &spec))
+    if (answer_known(rq, in, &spec))
         return 0;
     r = user_create(rq->app->reg, &spec, hostcheck_taken, check, &user, &verdict);
     if (r == 0)
-        answer_verdict(rq, verdict, &user, &spec);
+        answer_verdict(rq, verdict, &user, in, &spec);
     return r;
 }
 
@@ -225,6 +222,6 @@ void users_post(struct request *rq, const json_t *body)
     if (!user_shell_is_good(rq, input.shell))
         return;
     spec = spec_of(rq, &input, groups);
-    if (!answer_known(rq, &spec))
+    if (!answer_known(rq, &input, &spec))
         locked_run(rq, create_locked, &input, sizeof(input), NULL, "The user could not be created");
 }

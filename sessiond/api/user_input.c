@@ -83,6 +83,7 @@ static int read_groups(const struct json_in *in, struct user_input *u)
         return r;
     if (u->group_count > 0)
         return error_field(in->e, "group", "group and groups cannot both be given.");
+    u->groups_key = "groups";
     u->group_count = user_input_names(array, names, GROUP_NAMES_MAX);
     for (size_t i = 0; i < u->group_count; i++) {
         if (!name_is_valid(names[i]) || str_copy(u->groups[i], NAME_SIZE, names[i]) < 0)
@@ -124,7 +125,7 @@ static int check_keys(const struct json_in *in, bool is_admin)
 int user_input_parse(const json_t *body, bool is_admin, struct user_input *ret_in, struct error *e)
 {
     const struct json_in in = {.obj = body, .prefix = "", .e = e};
-    struct user_input u = {.expires_s = EXPIRY_KEEP};
+    struct user_input u = {.groups_key = "group", .expires_s = EXPIRY_KEEP};
     int r;
 
     r = check_keys(&in, is_admin);

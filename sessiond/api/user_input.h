@@ -21,6 +21,7 @@ struct user_input {
     char name[NAME_SIZE];
     char groups[GROUP_NAMES_MAX][NAME_SIZE];
     size_t group_count;
+    const char *groups_key; /* which member they are of: "group" or "groups"; static */
     char comment[COMMENT_SIZE];
     char shell[SHELL_SIZE];
     int64_t expires_s; /* as in struct user_spec */
