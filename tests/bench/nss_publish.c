@@ -23,6 +23,7 @@
 #define DIRECTORIES_MAX 8
 #define WARM_UP_ROUNDS  2
 #define ROUND_TEMPLATE  1000000
+#define BATCH           500
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...)
 {
@@ -39,7 +40,7 @@ static struct registry *open_or_die(const char *dir)
 {
     struct registry *reg;
 
-    if (registry_open(dir, &reg) < 0)
+    if (registry_open(dir, NULL, &reg) < 0)
         die("%s: %s", dir, registry_error(NULL));
     return reg;
 }
@@ -76,7 +77,6 @@ static int nobody_has_it(void *arg, const char *name, uint32_t id)
     return 0;
 }
 
-/* An invitation: of 500 people at once it is a call of its own, user_create_batch(). */
 static void one_user(struct registry *reg, long round)
 {
     char email[64];
@@ -89,6 +89,25 @@ static void one_user(struct registry *reg, long round)
         die("%s: %s", email, registry_error(reg));
     if (verdict != USER_CREATED)
         die("%s: verdict %d", email, (int)verdict);
+}
+
+/* A course: its people by one call, and so one publication. */
+static void batch_of_users(struct registry *reg, long round)
+{
+    static char emails[BATCH][64];
+    static struct user_spec specs[BATCH];
+    static struct user users[BATCH];
+    static enum user_verdict verdicts[BATCH];
+    size_t bad;
+
+    for (size_t i = 0; i < BATCH; i++) {
+        (void)snprintf(emails[i], sizeof(emails[i]), "course%ldx%zu@bench.example", round, i);
+        specs[i].email = emails[i];
+    }
+    if (user_create_batch(reg, specs, BATCH, false, nobody_has_it, NULL, users, verdicts, &bad) < 0)
+        die("batch: %s", registry_error(reg));
+    if (bad != BATCH)
+        die("batch: row %zu: verdict %d", bad, (int)verdicts[bad]);
 }
 
 /* What is made, and for how many people at once. */
@@ -112,7 +131,7 @@ static void act_time(const char *dir, struct registry *reg, const struct act *ac
 
 static int rounds_time(long rounds, char **dirs, size_t n)
 {
-    static const struct act one = {1, one_user};
+    static const struct act one = {1, one_user}, batch = {BATCH, batch_of_users};
     struct registry *regs[DIRECTORIES_MAX];
 
     for (size_t i = 0; i < n; i++)
@@ -121,6 +140,9 @@ static int rounds_time(long rounds, char **dirs, size_t n)
         for (size_t i = 0; i < n; i++)
             act_time(dirs[i], regs[i], &one, round);
     }
+    /* Once: beside 49,000 users there are ids for one course more. */
+    for (size_t i = 0; i < n; i++)
+        act_time(dirs[i], regs[i], &batch, 0);
     for (size_t i = 0; i < n; i++)
         registry_close(regs[i]);
     return 0;
