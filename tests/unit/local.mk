@@ -198,8 +198,8 @@ test_registry_caller_CPPFLAGS = $(registry_test_cppflags)
 test_registry_caller_LDADD = $(registry_test_libs)
 
 # policy
-check_PROGRAMS += test_filter test_filter_live test_netrules test_netrules_live
-TESTS += test_filter test_filter_live test_netrules test_netrules_live
+check_PROGRAMS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
+TESTS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
 policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 policy_test_ldadd = libpolicy.la $(CMOCKA_LIBS)
 test_filter_SOURCES = %D%/test_filter.c %D%/bpf_eval.c %D%/bpf_eval.h
@@ -214,6 +214,9 @@ test_netrules_LDADD = $(policy_test_ldadd)
 test_netrules_live_SOURCES = %D%/test_netrules_live.c %D%/netrules_lab.c %D%/netrules_lab.h
 test_netrules_live_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_live_LDADD = $(policy_test_ldadd)
+test_netrules_seen_SOURCES = %D%/test_netrules_seen.c %D%/netrules_lab.c %D%/netrules_lab.h
+test_netrules_seen_CPPFLAGS = $(policy_test_cppflags)
+test_netrules_seen_LDADD = $(policy_test_ldadd)
 
 # --- sessiond-api
 api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_login \

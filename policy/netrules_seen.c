@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* netrules_seen.c - are the rules of netrules.h the ones that a host has? */
+#include "policy/netrules_seen.h"
+
+#include <string.h>
+
+#include "policy/netrules.h"
+
+#include "common/banned.h"
+
+/* The blank matters: ATELIER is the beginning of ATELIER-NO. */
+#define IN_OUTPUT   "-A OUTPUT "
+#define IN_CHAIN    "-A " NETRULES_CHAIN " "
+#define IN_CHAIN_NO "-A " NETRULES_CHAIN_NO " "
+/* iptables-nft, of a table with rules that it cannot show; it shows none then, and ends with 0. */
+#define NOT_UNDERSTOOD "# Table `"
+
+static bool has_prefix(const char *line, const char *prefix)
+{
+    return strncmp(line, prefix, strlen(prefix)) == 0;
+}
+
+/* Append @line and a newline. */
+static void line_add(struct netrules_seen *seen, char *text, size_t size, const char *line,
+                     size_t length)
+{
+    size_t used = strlen(text);
+
+    if (length + 2 > size - used) {
+        seen->is_cut = true;
+        return;
+    }
+    memcpy(text + used, line, length);
+    text[used + length] = '\n';
+    text[used + length + 1] = '\0';
+}
+
+static bool is_line(const char *line, size_t length, const char *normal)
+{
+    return strlen(normal) == length + 1 && memcmp(line, normal, length) == 0;
+}
+
+void netrules_see(struct netrules_seen *seen, const struct netrules_form *normal, const char *line)
+{
+    struct netrules_form *form = &seen->form;
+    size_t length = strcspn(line, "\n"), n = seen->output_count;
+
+    if (has_prefix(line, IN_OUTPUT)) {
+        /* A longer one is none of ours, and differs from ours as an empty line, too. */
+        if (n < 2 && length + 2 <= NETRULES_LINE_SIZE)
+            line_add(seen, form->output[n], NETRULES_LINE_SIZE, line, length);
+        seen->output_count++;
+        if (normal && is_line(line, length, normal->output[0]))
+            seen->jump_present = true;
+        if (normal && is_line(line, length, normal->output[1]))
+            seen->drop_present = true;
+    } else if (has_prefix(line, IN_CHAIN)) {
+        line_add(seen, form->chain, sizeof(form->chain), line, length);
+    } else if (has_prefix(line, IN_CHAIN_NO)) {
+        line_add(seen, form->chain_no, sizeof(form->chain_no), line, length);
+    } else if (has_prefix(line, NOT_UNDERSTOOD)) {
+        seen->is_unreadable = true;
+    }
+}
+
+bool netrules_form_is_whole(const struct netrules_seen *seen)
+{
+    return !seen->is_cut && !seen->is_unreadable && seen->output_count == 2 &&
+           seen->form.output[0][0] && seen->form.output[1][0] && seen->form.chain[0] &&
+           seen->form.chain_no[0];
+}
+
+enum netrules_fault netrules_compare(const struct netrules_seen *seen,
+                                     const struct netrules_form *normal)
+{
+    if (strcmp(seen->form.output[0], normal->output[0]) != 0)
+        return NETRULES_FAULT_JUMP;
+    if (strcmp(seen->form.output[1], normal->output[1]) != 0)
+        return NETRULES_FAULT_DROP;
+    if (strcmp(seen->form.chain, normal->chain) != 0 || seen->is_cut)
+        return NETRULES_FAULT_CHAIN;
+    if (strcmp(seen->form.chain_no, normal->chain_no) != 0)
+        return NETRULES_FAULT_CHAIN_NO;
+    return NETRULES_FAULT_NONE;
+}
+
+const char *netrules_fault_words(enum netrules_fault fault)
+{
+    static const char *const words[] = {
+#define X(name, text) [NETRULES_FAULT_##name] = text,
+        NETRULES_FAULTS(X)
+#undef X
+    };
+
+    return words[fault];
+}
