@@ -76,6 +76,8 @@ struct canary {
     struct canary_waiter *waiters;
     enum wire_canary verdict;
     char what[WIRE_PATH_SIZE];
+    enum wire_canary overrule; /* instead of the verdict, unless WIRE_CANARY_HOLDS */
+    const char *overrule_what;
     int64_t held_ms; /* monotonic time of the last round that held; 0: none */
 };
 
@@ -332,6 +334,25 @@ static void round_start(struct canary *c)
         round_check(c);
 }
 
+static bool is_overruled(const struct canary *c)
+{
+    return c->overrule != WIRE_CANARY_HOLDS;
+}
+
+/* One at a time: a callback may cancel others. */
+static void waiters_tell(struct canary *c)
+{
+    while (c->waiters) {
+        struct canary_waiter *w = c->waiters;
+
+        c->waiters = w->next;
+        if (is_overruled(c))
+            w->fn(w->arg, c->overrule, c->overrule_what);
+        else
+            w->fn(w->arg, c->verdict, c->what);
+    }
+}
+
 static void round_end(struct canary *c, enum wire_canary verdict, const char *what)
 {
     /* Nothing was found out, perhaps because the host is busy: once more before anybody suffers. */
@@ -351,13 +372,7 @@ static void round_end(struct canary *c, enum wire_canary verdict, const char *wh
     c->held_ms = verdict == WIRE_CANARY_HOLDS ? clock_ms() : 0;
     (void)event_del(c->round_limit);
     controls_end(c);
-    /* One at a time: a callback may cancel others. */
-    while (c->waiters) {
-        struct canary_waiter *w = c->waiters;
-
-        c->waiters = w->next;
-        w->fn(w->arg, verdict, c->what);
-    }
+    waiters_tell(c);
 }
 
 /* Errors that say "a rule refused this"; any other says that nothing was found out. */
@@ -439,14 +454,17 @@ static void on_round_limit(evutil_socket_t fd, short what, void *arg)
 
 void canary_require(struct canary *c, struct canary_waiter *w)
 {
-    if (SABOTAGED("canary") ||
-        (c->verdict == WIRE_CANARY_HOLDS && canary_age_ms(c) <= CANARY_FRESH_MS)) {
+    bool is_fresh = c->verdict == WIRE_CANARY_HOLDS && canary_age_ms(c) <= CANARY_FRESH_MS;
+
+    if (SABOTAGED("canary") || (is_fresh && !is_overruled(c))) {
         w->fn(w->arg, WIRE_CANARY_HOLDS, "");
         return;
     }
     w->next = c->waiters;
     c->waiters = w;
-    if (!c->in_round)
+    if (is_overruled(c))
+        waiters_tell(c);
+    else if (!c->in_round)
         round_start(c);
 }
 
@@ -469,6 +487,20 @@ void canary_forget(struct canary *c)
         round_start(c);
 }
 
+void canary_overrule(struct canary *c, enum wire_canary verdict, const char *what)
+{
+    if (c->overrule == verdict)
+        return;
+    c->overrule = verdict;
+    c->overrule_what = what;
+    if (!is_overruled(c)) {
+        log_info("canary: its own word counts again");
+        return;
+    }
+    log_error("canary: nothing is started: %s verdict=%d", what, (int)verdict);
+    waiters_tell(c);
+}
+
 uint32_t canary_age_ms(const struct canary *c)
 {
     int64_t age;
@@ -481,9 +513,10 @@ uint32_t canary_age_ms(const struct canary *c)
 
 void canary_report(const struct canary *c, struct wire_status *status)
 {
-    status->canary = c->verdict;
+    status->canary = is_overruled(c) ? c->overrule : c->verdict;
     status->canary_age_ms = canary_age_ms(c);
-    str_cut(status->canary_what, sizeof(status->canary_what), c->what);
+    str_cut(status->canary_what, sizeof(status->canary_what),
+            is_overruled(c) ? c->overrule_what : c->what);
 }
 
 int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c)
@@ -495,6 +528,7 @@ int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c)
         return -ENOMEM;
     c->base = base;
     c->spawner_sock = spawner_sock;
+    c->overrule = WIRE_CANARY_HOLDS;
     c->listener.pidfd = -1;
     c->probe = (struct spawned){.sock = -1, .pidfd = -1};
     for (uint32_t i = 0; i < PROBE_TARGETS_MAX; i++)

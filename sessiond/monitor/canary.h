@@ -57,6 +57,13 @@ void canary_cancel(struct canary *c, struct canary_waiter *w);
 /* Drop the cached verdict: the rules were just loaded anew. */
 void canary_forget(struct canary *c);
 
+/**
+ * canary_overrule() - Say something else than what the rounds find out
+ * @verdict: For everybody who asks from now on, and who waits; WIRE_CANARY_HOLDS: no longer
+ * @what:    Why; static
+ */
+void canary_overrule(struct canary *c, enum wire_canary verdict, const char *what);
+
 /* Milliseconds since the last round that held; UINT32_MAX if there was none. */
 uint32_t canary_age_ms(const struct canary *c);
 

@@ -7,7 +7,7 @@
  *   2. socket, homes, host's namespaces, control groups (cheap checks before anything is changed)
  *   3. network rules                       (before anything could use the network)
  *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
- *   5. event loop, canary, core.sock
+ *   5. event loop, canary, core.sock, the watch over the rules
  *   6. sessions that live already, session.sock; then what is left of those that do not
  *   7. READY
  * A step that fails ends the start: a host that cannot be confined gets no runs.
@@ -40,6 +40,7 @@
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/net.h"
+#include "sessiond/monitor/netkeep.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/scope.h"
@@ -266,18 +267,10 @@ static void on_terminate(evutil_socket_t sig, short what, void *arg)
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
     struct daemon *d = arg;
-    const char *failed;
-    int r;
 
     (void)sig;
     (void)what;
-    r = net_load(&d->net, &d->monitor.net_revision, NULL, &failed);
-    /* After, whatever came of it: a round that is under way may have been answered by old rules. */
-    canary_forget(d->monitor.canary);
-    if (r < 0)
-        log_error("the network rules cannot be loaded what=%s errno=%d", failed, -r);
-    else
-        log_info("network rules loaded again revision=%u", d->monitor.net_revision);
+    netkeep_reload(d->monitor.netkeep);
 }
 
 /* Without a spawner nothing can start and nothing that runs is watched over: end, be restarted. */
@@ -296,7 +289,6 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
 {
     struct monitor *m = &d->monitor;
     struct event *events[4] = {0};
-    struct guard *guard;
     int r;
 
     *ret_what = "event loop";
@@ -310,7 +302,11 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     if (r == 0)
         r = core_new(m, core_fd);
     if (r == 0)
-        r = guard_new(m, &guard);
+        r = guard_new(m);
+    if (r < 0)
+        return r;
+    *ret_what = "a watch over the network rules";
+    r = netkeep_new(m, &d->net);
     if (r < 0)
         return r;
     *ret_what = "control groups";

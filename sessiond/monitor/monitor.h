@@ -12,6 +12,8 @@
 struct canary;
 struct cgroup;
 struct core;
+struct guard;
+struct netkeep;
 struct nscd;
 struct run;
 struct session;
@@ -22,6 +24,8 @@ struct monitor {
     struct canary *canary;
     struct cgroup *cgroup;
     struct core *core;
+    struct guard *guard;
+    struct netkeep *netkeep;
     struct nscd *nscd;
     uint32_t net_revision; /* of the rules that were loaded last */
     bool had_net_rules;    /* our jump was there when this process loaded them first */

@@ -3,52 +3,27 @@
  * net.c - load the network rules into the kernel.
  *
  * The rules are text made by policy/netrules.c, handed to iptables-restore and ip6tables-restore:
- * one file is one transaction, so there is no moment with half of them. The programs are the
- * host's, found in fixed places, with an environment of one variable.
+ * one file is one transaction, so there is no moment with half of them.
  */
 #include "sessiond/monitor/net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fd.h"
 #include "policy/netrules.h"
-#include "sessiond/monitor/listener.h"
+#include "sessiond/monitor/net_program.h"
 
 #include "common/banned.h"
 
-#define LOCK_WAIT_S "5" /* for /run/xtables.lock */
-#define ARGS_MAX    24
+#define ARGS_MAX 24
 /* More copies of a rule than that were not made by us. */
 #define UNLOAD_PASSES 32
-
-/* The programs of one family, in the places where Debian has had them. */
-struct family {
-    enum netrules_family family;
-    const char *name;
-    const char *restore[2];
-    const char *single[2];
-};
-
-static const struct family families[] = {
-    {NETRULES_V4,
-     "iptables-restore",
-     {"/usr/sbin/iptables-restore", "/sbin/iptables-restore"},
-     {"/usr/sbin/iptables", "/sbin/iptables"}},
-    {NETRULES_V6,
-     "ip6tables-restore",
-     {"/usr/sbin/ip6tables-restore", "/sbin/ip6tables-restore"},
-     {"/usr/sbin/ip6tables", "/sbin/ip6tables"}},
-};
 
 int net_resolver_add(struct net_config *config, const char *text)
 {
@@ -62,50 +37,12 @@ int net_resolver_add(struct net_config *config, const char *text)
     return 0;
 }
 
-static const char *program_find(const char *const places[2])
+static int program_run(const char *const argv[], int stdin_fd, bool is_quiet)
 {
-    for (int i = 0; i < 2; i++) {
-        if (access(places[i], X_OK) == 0)
-            return places[i];
-    }
-    return NULL;
-}
-
-/* posix_spawn(3) promises not to change the strings, but its type does not say so. */
-static char *const *strings(const char *const v[])
-{
-    return (char *const *)(uintptr_t)v;
-}
-
-/*
- * Run the program argv[0] to its end. Its name matters: one binary serves both families and
- * chooses by it.
- *
- * Return: exit code, or a negative errno.
- */
-static int program_run(const char *const argv[], int stdin_fd, bool quiet)
-{
-    const char *const envp[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-    posix_spawn_file_actions_t actions;
-    int r, status;
     pid_t pid;
+    int r = net_program_start(argv, stdin_fd, -1, is_quiet, &pid);
 
-    r = posix_spawn_file_actions_init(&actions);
-    if (r != 0)
-        return -r;
-    r = posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
-    for (int fd = STDOUT_FILENO; r == 0 && quiet && fd <= STDERR_FILENO; fd++)
-        r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
-    if (r == 0)
-        r = posix_spawn(&pid, argv[0], &actions, NULL, strings(argv), strings(envp));
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (r != 0)
-        return -r;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -errno;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -EPROTO;
+    return r < 0 ? r : net_program_wait(pid);
 }
 
 /*
@@ -137,9 +74,10 @@ static int program_ask(const char *const argv[], bool *ret_yes)
 }
 
 /* Is this rule somewhere in OUTPUT? Return: 0 or a negative errno. */
-static int rule_look(const struct family *f, const char *rule, bool *ret_present)
+static int rule_look(const struct net_family *f, const char *rule, bool *ret_present)
 {
-    const char *argv[ARGS_MAX] = {program_find(f->single), "-w", LOCK_WAIT_S, "-C", "OUTPUT"};
+    const char *argv[ARGS_MAX] = {net_program_find(f->single), "-w", NET_LOCK_WAIT_S, "-C",
+                                  "OUTPUT"};
     cleanup_free char *words = strdup(rule);
     char *rest = words, *word;
 
@@ -153,47 +91,15 @@ static int rule_look(const struct family *f, const char *rule, bool *ret_present
 }
 
 /* Is there this chain? Return: 0 or a negative errno. */
-static int chain_look(const struct family *f, const char *chain, bool *ret_present)
+static int chain_look(const struct net_family *f, const char *chain, bool *ret_present)
 {
-    const char *argv[] = {program_find(f->single), "-w", LOCK_WAIT_S, "-S", chain, NULL};
+    const char *argv[] = {net_program_find(f->single), "-w", NET_LOCK_WAIT_S, "-S", chain, NULL};
 
     return program_ask(argv, ret_present);
 }
 
-static int text_to_fd(const char *text)
-{
-    cleanup_close int fd = memfd_create("atelier-rules", MFD_CLOEXEC);
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    r = fd_write_full(fd, text, strlen(text));
-    if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-        r = -errno;
-    return r < 0 ? r : fd_take(&fd);
-}
-
-/* One transaction. */
-static int text_load(const struct family *f, const char *text)
-{
-    const char *path = program_find(f->restore);
-    const char *const argv[] = {path, "-w", LOCK_WAIT_S, "--noflush", NULL};
-    cleanup_close int fd = -1;
-    int r;
-
-    if (!path)
-        return -ENOENT;
-    fd = text_to_fd(text);
-    if (fd < 0)
-        return fd;
-    r = program_run(argv, fd, false);
-    if (r < 0)
-        return r;
-    return r == 0 ? 0 : -EPROTO;
-}
-
 /* Without its chain there is no jump, and asking for it would be an error (2), not a "no". */
-static int rules_look(const struct family *f, struct netrules_spec *spec, bool *ret_chain)
+static int rules_look(const struct net_family *f, struct netrules_spec *spec, bool *ret_chain)
 {
     int r = chain_look(f, NETRULES_CHAIN, ret_chain);
 
@@ -203,7 +109,7 @@ static int rules_look(const struct family *f, struct netrules_spec *spec, bool *
     return r < 0 ? r : rule_look(f, netrules_drop(), &spec->drop_present);
 }
 
-static int family_load(const struct family *f, struct netrules_spec *spec)
+static int family_load(const struct net_family *f, struct netrules_spec *spec)
 {
     cleanup_free char *text = NULL;
     bool chain;
@@ -211,11 +117,11 @@ static int family_load(const struct family *f, struct netrules_spec *spec)
 
     if (r == 0)
         r = netrules_text(f->family, spec, &text);
-    return r < 0 ? r : text_load(f, text);
+    return r < 0 ? r : net_text_load(f, text);
 }
 
 /* One pass. On a host without any of it not even an empty table is made. */
-static int family_unload_once(const struct family *f, bool *ret_found)
+static int family_unload_once(const struct net_family *f, bool *ret_found)
 {
     struct netrules_spec spec = {0};
     cleanup_free char *text = NULL;
@@ -230,10 +136,10 @@ static int family_unload_once(const struct family *f, bool *ret_found)
     if (!*ret_found)
         return 0;
     r = netrules_removal(&spec, &text);
-    return r < 0 ? r : text_load(f, text);
+    return r < 0 ? r : net_text_load(f, text);
 }
 
-static int family_unload(const struct family *f)
+static int family_unload(const struct net_family *f)
 {
     bool found = true;
     int r = 0;
@@ -245,27 +151,21 @@ static int family_unload(const struct family *f)
 
 int net_unload(const char **ret_what)
 {
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+    for (size_t i = 0; i < NET_FAMILIES; i++) {
         int r;
 
-        if (families[i].family == NETRULES_V6 && !kernel_has_ipv6())
+        if (!net_family_exists(&net_families[i]))
             continue;
-        *ret_what = families[i].name;
-        r = family_unload(&families[i]);
+        *ret_what = net_families[i].restore_name;
+        r = family_unload(&net_families[i]);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-/* The addresses behind a struct netrules_spec. */
-struct resolvers {
-    struct in_addr v4[NET_RESOLVERS_MAX];
-    struct in6_addr v6[NET_RESOLVERS_MAX];
-};
-
-static void spec_make(const struct net_config *config, struct resolvers *res,
-                      struct netrules_spec *spec)
+void net_spec_make(const struct net_config *config, struct net_resolvers *res,
+                   struct netrules_spec *spec)
 {
     *spec = (struct netrules_spec){.resolvers4 = res->v4, .resolvers6 = res->v6};
     for (size_t i = 0; i < config->resolver_count; i++) {
@@ -280,18 +180,18 @@ int net_load(const struct net_config *config, uint32_t *ret_revision, bool *ret_
              const char **ret_what)
 {
     struct netrules_spec spec;
-    struct resolvers res;
+    struct net_resolvers res;
     uint32_t revision;
     bool had = true;
     int r;
 
-    spec_make(config, &res, &spec);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        const struct family *f = &families[i];
+    net_spec_make(config, &res, &spec);
+    for (size_t i = 0; i < NET_FAMILIES; i++) {
+        const struct net_family *f = &net_families[i];
 
-        if (f->family == NETRULES_V6 && !kernel_has_ipv6())
+        if (!net_family_exists(f))
             continue;
-        *ret_what = f->name;
+        *ret_what = f->restore_name;
         r = family_load(f, &spec);
         if (r < 0)
             return r;

@@ -3,9 +3,12 @@
 #ifndef ATELIER_NET_H
 #define ATELIER_NET_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "policy/netrules.h"
 
 #define NET_RESOLVERS_MAX 8
 
@@ -15,8 +18,18 @@ struct net_config {
     size_t resolver_count;
 };
 
+/* The addresses behind a struct netrules_spec. */
+struct net_resolvers {
+    struct in_addr v4[NET_RESOLVERS_MAX];
+    struct in6_addr v6[NET_RESOLVERS_MAX];
+};
+
 /* Return: 0, -EINVAL (no address), -E2BIG (too many). @text is borrowed. */
 int net_resolver_add(struct net_config *config, const char *text);
+
+/* Fill @spec, which borrows @res; jump_present and drop_present are false. */
+void net_spec_make(const struct net_config *config, struct net_resolvers *res,
+                   struct netrules_spec *spec);
 
 /**
  * net_load() - Load both families, each in one atomic step

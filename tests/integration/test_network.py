@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 
+import firewall
 import lab
 import pytest
 
@@ -54,17 +55,6 @@ def is_reached(word):
     return word.startswith(("world ", "host "))
 
 
-@pytest.fixture
-def without_rules():
-    """The jumps into our chains are gone; everything else is as it was."""
-    for family in lab.FAMILIES:
-        assert lab.jump_is_first(family)
-        lab.command(family, "-w", "5", "-D", "OUTPUT", "1")
-        assert not lab.jump_is_first(family)
-    yield
-    lab.rules_restore()
-
-
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 @pytest.mark.parametrize("address", REFUSED)
 def test_a_run_does_not_reach(protocol, address):
@@ -93,10 +83,11 @@ def test_the_rules_hold_for_the_uid_not_for_the_run(protocol, alice):
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_without_the_rules_the_same_probes_arrive(without_rules, protocol, alice):
+def test_without_the_rules_the_same_probes_arrive(protocol, alice):
     """Positive control of all of the above: it is the rules that refuse."""
     wanted = [address for address in REFUSED + ALLOWED if address not in NOT_ANSWERED]
-    got = probe_as(alice, protocol, *wanted)
+    with firewall.rules_out(1):
+        got = probe_as(alice, protocol, *wanted)
     assert {address: word for address, (word, _) in got.items() if not is_reached(word)} == {}
 
 
@@ -218,19 +209,21 @@ def test_a_listener_of_the_range_cannot_be_reached(alice):
     assert lab.command("nsenter", net, "--", "lab-probe", "tcp", "198.51.100.1").returncode == 0
 
 
-def test_a_connection_from_before_the_rules_is_cut(without_rules, alice):
+def test_a_connection_from_before_the_rules_is_cut(alice):
     code = ("import os, socket, sys\n"
             "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('10.9.0.2', 7778))\n"
             "s.settimeout(1.5)\n"
             "def ask():\n"
             "    try: s.send(b'?'); return s.recv(99).decode().strip()\n"
             "    except OSError as e: return 'refused'\n"
-            "print(ask(), flush=True); sys.stdin.readline(); print(ask(), flush=True)")
+            "for _ in sys.stdin: print(ask(), flush=True)")
     argv = ["setpriv", f"--reuid={alice}", f"--regid={alice}", "--clear-groups", lab.PYTHON, "-I",
             "-c", code]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
-        assert client.stdout.readline() == "world 10.9.0.2\n"
-        lab.rules_restore()
+        with firewall.rules_out(1):
+            client.stdin.write("\n")
+            client.stdin.flush()
+            assert client.stdout.readline() == "world 10.9.0.2\n"
         assert client.communicate("\n")[0] == "refused\n"
 
 

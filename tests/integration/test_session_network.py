@@ -4,11 +4,10 @@ import contextlib
 import itertools
 import json
 import os
-import shlex
-import signal
 import socket
 import time
 
+import firewall
 import lab
 import pytest
 import test_network as runs
@@ -67,33 +66,6 @@ def inside():
         yield session
 
 
-# Not by lab.rules_restore(), which needs a sessiond that runs.
-@contextlib.contextmanager
-def rules_out(*lines):
-    """The rules at these lines of OUTPUT are away.
-
-    sessiond stands still meanwhile: it would end the sessions that rely on them.
-    """
-    sessiond = lab.service_pid("sessiond")
-    os.kill(sessiond, signal.SIGSTOP)
-    time.sleep(0.5)  # what its probe was told before
-    saved = {family: lab.rules(family)[:DROP] for family in lab.FAMILIES}
-    try:
-        for family, rules in saved.items():
-            assert "--uid-owner" in rules[JUMP - 1] and "--socket-exists" in rules[DROP - 1]
-            for line in sorted(lines, reverse=True):
-                lab.command(family, "-w", "5", "-D", "OUTPUT", str(line))
-        yield
-    finally:
-        for family, rules in saved.items():
-            for line in sorted(lines):
-                lab.command(family, "-w", "5", "-I", "OUTPUT", str(line),
-                            *shlex.split(rules[line - 1])[2:])
-            assert lab.rules(family)[:DROP] == rules
-        os.kill(sessiond, signal.SIGCONT)
-        lab.eventually(lab.is_well, lab.UP_WITHIN_S)
-
-
 def in_world(*argv, check=True):
     net = f"--net=/proc/{os.environ['ATELIER_WORLD_PID']}/ns/net"
     return lab.command("nsenter", net, "--", *argv, check=check)
@@ -149,7 +121,7 @@ def test_a_session_reaches_what_a_run_reaches(inside, protocol):
 def test_without_the_rules_a_session_reaches_all_of_it(inside, protocol):
     """Positive control: it is the rules that refuse."""
     wanted = [address for address in runs.REFUSED if address not in runs.NOT_ANSWERED]
-    with rules_out(JUMP, DROP):
+    with firewall.rules_out(JUMP, DROP):
         got = inside.json(runs.PROBE, protocol, *wanted)
     assert {address: word for address, (word, _) in got.items() if not runs.is_reached(word)} == {}
 
@@ -181,7 +153,7 @@ def test_what_a_session_listens_on_is_reached_by_nobody(inside, address):
         assert from_run("carol", address, port) == NOBODY
         if address in FROM_WORLD:
             assert from_world(address, port) == NOBODY
-        with rules_out(JUMP, DROP):  # positive control: it does listen
+        with firewall.rules_out(JUMP, DROP):  # positive control: it does listen
             assert from_root(address, port) == ALL
             assert from_session(other, address, port) == ALL
             if address in FROM_WORLD:
@@ -196,11 +168,11 @@ def test_a_full_queue_lets_nobody_in(inside, address, backlog, count):
     with listening(inside, address, backlog) as port:
         assert from_world(address, port, count) == NOBODY
         assert from_root("::1" if ":" in address else "127.0.0.1", port, count) == NOBODY
-        with rules_out(DROP):  # positive control: the jump alone lets them pass
+        with firewall.rules_out(DROP):  # positive control: the jump alone lets them pass
             came_up, answered = from_world(address, port, count)
             assert (came_up > 0, answered) == (True, 0)
         assert from_world(address, port, count) == NOBODY
-        with rules_out(JUMP, DROP):  # and it still listens
+        with firewall.rules_out(JUMP, DROP):  # and it still listens
             assert from_world(address, port)[1] > 0
 
 

@@ -180,7 +180,7 @@ ROWS = (
         (here("test_a_live_login_is_listed"),)),
     Row("lease", {"sessiond": "lease"}, outlives_its_process,
         (here("test_a_login_ends_with_its_process"),)),
-    Row("drop of SYN cookies", {"rule": "iptables 2"}, goes_through(bool),
+    Row("drop of SYN cookies", {"sessiond": "netkeep", "rule": "iptables 2"}, goes_through(bool),
         (here("test_a_full_queue_in_a_login_answers_nobody"),)),
     Row("PAM service of the door", {"pam service": "/etc/pam.d/sshd"}, door_stays_closed, WORKS),
 )

@@ -47,8 +47,10 @@ V4 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
            for protocol in ("tcp", "udp"))
 V6 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
            for address in ("::1", "fd00:9::2") for protocol in ("tcp", "udp"))
-CANARY4 = ("test_canary.py::test_flushed_output[iptables]",)
-CANARY6 = ("test_canary.py::test_flushed_output[ip6tables]",)
+CANARY4 = ("test_canary.py::test_rules_that_are_there_and_do_not_hold[iptables]",)
+CANARY6 = ("test_canary.py::test_rules_that_are_there_and_do_not_hold[ip6tables]",)
+KEPT = tuple(f"test_netkeep.py::test_what_others_change_is_put_back[{name}]"
+             for name in ("all flushed", "accept above", "chain emptied", "drop deleted"))
 
 ROWS = (
     Row("filter, receipt checked", {"sessiond": "seccomp"}, refused(*STEPS), RUNS),
@@ -69,12 +71,13 @@ ROWS = (
     Row("no_new_privs, receipt checked", {"sessiond": "nnp,seccomp"}, refused(*STEPS), RUNS),
     Row("no_new_privs", {"sessiond": "nnp,seccomp,verify"},
         goes_through(lambda receipt: receipt["no_new_privs"] == 0), NNP),
-    Row("IPv4 rules, canary there", {"rule": "iptables 1"}, refused("canary"),
+    Row("IPv4 rules, canary there", {"sessiond": "netkeep", "rule": "iptables 1"}, refused("canary"),
         RUNS + LOGINS),
-    Row("IPv6 rules, canary there", {"rule": "ip6tables 1"}, refused("canary"),
+    Row("IPv6 rules, canary there", {"sessiond": "netkeep", "rule": "ip6tables 1"}, refused("canary"),
         RUNS + LOGINS),
-    Row("IPv4 rules", {"sessiond": "canary", "rule": "iptables 1"}, goes_through(), V4),
-    Row("IPv6 rules", {"sessiond": "canary", "rule": "ip6tables 1"}, goes_through(), V6),
+    Row("IPv4 rules", {"sessiond": "canary,netkeep", "rule": "iptables 1"}, goes_through(), V4),
+    Row("IPv6 rules", {"sessiond": "canary,netkeep", "rule": "ip6tables 1"}, goes_through(), V6),
     Row("canary, for IPv4", {"sessiond": "canary"}, goes_through(), CANARY4),
     Row("canary, for IPv6", {"sessiond": "canary"}, goes_through(), CANARY6),
+    Row("watch over the rules", {"sessiond": "netkeep"}, goes_through(), KEPT),
 )

@@ -218,6 +218,14 @@ test_netrules_seen_SOURCES = %D%/test_netrules_seen.c %D%/netrules_lab.c %D%/net
 test_netrules_seen_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_seen_LDADD = $(policy_test_ldadd)
 
+# --- the kernel's news of the firewall
+check_PROGRAMS += test_net_news
+TESTS += test_net_news
+test_net_news_SOURCES = %D%/test_net_news.c %D%/netrules_lab.c %D%/netrules_lab.h \
+	sessiond/monitor/net_news.c
+test_net_news_CPPFLAGS = $(policy_test_cppflags)
+test_net_news_LDADD = $(policy_test_ldadd)
+
 # --- sessiond-api
 api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_login \
 	test_api_nsswitch test_api_outcome test_api_people test_api_shells test_api_text test_api_timestamp test_api_view

@@ -71,14 +71,25 @@ def test_a_session_reaches_the_world_and_not_the_host(guest):
 
 @inside
 def flushed(family):
-    """With the rules gone: how a run ends, and whether the service says so."""
+    """The rules come back by themselves: how a run ends then, and what the service says."""
     tools.sh(f"{family} -w 5 -F OUTPUT")
+    lab.eventually(lambda: lab.jump_is_first(family), 10)
+    return lab.run(["/bin/true"]).end, lab.health()
+
+
+@inside
+def flushed_for_good(family):
+    """The same when nothing can load them."""
+    program = f"/usr/sbin/{family}-restore"
+    tools.sh(f"mv {program} {program}.away && {family} -w 5 -F OUTPUT")
     time.sleep(1.2)  # a proof is good for a second
     return lab.run(["/bin/true"]).end, lab.health()
 
 
 @inside
-def heal():
+def heal(family):
+    program = f"/usr/sbin/{family}-restore"
+    tools.sh(f"[ ! -e {program}.away ] || mv {program}.away {program}")
     lab.command("systemctl", "kill", "-s", "HUP", "--kill-who=main", "sessiond.service")
     lab.eventually(lambda: all(lab.jump_is_first(family) for family in lab.FAMILIES), 20)
     lab.eventually(lambda: lab.run(["/bin/true"]).end["status"] == "ok", 20, every=0.3)
@@ -86,10 +97,13 @@ def heal():
 
 @pytest.mark.parametrize("family", [
     "iptables", pytest.param("ip6tables", marks=pytest.mark.long)])
-def test_nothing_starts_when_the_rules_are_flushed(guest, family):
+def test_flushed_rules_come_back_or_nothing_starts(guest, family):
     with guest.login("alice") as alice:
         try:
             end, health = flushed(guest, family)
+            assert (end["status"], health["status"]) == ("ok", "ok"), (end, health)
+            assert alice.answers()  # it has lived through it
+            end, health = flushed_for_good(guest, family)
             assert (end["status"], end.get("step")) == ("setup_failed", "canary"), end
             assert health["status"] == "degraded"
             # It shares the host's network, so it is not left running either.
@@ -97,5 +111,5 @@ def test_nothing_starts_when_the_rules_are_flushed(guest, family):
             refused = guest.ssh("ben", guest.code_of("ben"), "id")
             assert refused.returncode != 0 and "uid=" not in refused.stdout, refused
         finally:
-            heal(guest)
+            heal(guest, family)
     assert guest.ssh("ben", guest.code_of("ben"), "id -un").stdout == "ben\n"

@@ -38,7 +38,7 @@ def test_confinement_of_a_session(trixie):
 
 def test_network(trixie):
     network.test_a_run_reaches_the_world_and_not_the_host(trixie)
-    network.test_nothing_starts_when_the_rules_are_flushed(trixie, "iptables")
+    network.test_flushed_rules_come_back_or_nothing_starts(trixie, "iptables")
 
 
 @pytest.mark.parametrize("unit", service.UNITS)
