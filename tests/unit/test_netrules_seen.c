@@ -33,8 +33,10 @@ static void text_see(struct netrules_seen *seen, const struct netrules_form *nor
                      const char *text)
 {
     *seen = (struct netrules_seen){0};
-    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
         netrules_see(seen, normal, line);
+    }
 }
 
 static void normal_see(struct netrules_form *ret_normal)
