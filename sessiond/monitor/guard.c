@@ -17,9 +17,8 @@
 
 enum state {
     STATE_IDLE,
-    STATE_ASKING,       /* the canary */
-    STATE_LOOKING,      /* it said leak: netkeep has a look */
-    STATE_ASKING_AGAIN, /* the canary, after a look */
+    STATE_ASKING,  /* the canary */
+    STATE_LOOKING, /* it said leak: netkeep has a look */
 };
 
 struct guard {
@@ -27,6 +26,8 @@ struct guard {
     struct event *timer;
     struct canary_waiter waiter;
     enum state state;
+    bool is_final;      /* the last look had nothing to put back, or could not: no other helps */
+    int64_t leak_ms;    /* since when there is nothing but leaks; 0: there is none */
     int64_t looking_ms; /* since when */
     char what[WIRE_PATH_SIZE];
 };
@@ -36,9 +37,16 @@ static bool anybody_relies(const struct monitor *m)
     return run_any_public(m) || session_any(m);
 }
 
-static void end_all(struct guard *g)
+static void calm(struct guard *g)
 {
     g->state = STATE_IDLE;
+    g->is_final = false;
+    g->leak_ms = 0;
+}
+
+static void end_all(struct guard *g)
+{
+    calm(g);
     log_error("the network rules stopped to hold: %s; sessions and runs with net public end",
               g->what);
     run_kill_public(g->monitor);
@@ -48,25 +56,29 @@ static void end_all(struct guard *g)
 static void on_verdict(void *arg, enum wire_canary verdict, const char *what)
 {
     struct guard *g = arg;
-    bool is_second = g->state == STATE_ASKING_AGAIN;
+    int64_t now_ms = clock_ms();
 
     g->state = STATE_IDLE;
-    if (verdict != WIRE_CANARY_LEAK || !anybody_relies(g->monitor))
+    if (verdict != WIRE_CANARY_LEAK || !anybody_relies(g->monitor)) {
+        calm(g);
         return;
+    }
     str_cut(g->what, sizeof(g->what), what);
-    if (is_second) {
+    if (g->leak_ms == 0)
+        g->leak_ms = now_ms;
+    if (g->is_final || now_ms - g->leak_ms >= GUARD_LEAK_MS) {
         end_all(g);
         return;
     }
     g->state = STATE_LOOKING;
-    g->looking_ms = clock_ms();
+    g->looking_ms = now_ms;
     netkeep_require(g->monitor->netkeep);
 }
 
 /* May be answered before it returns. */
-static void ask(struct guard *g, enum state state)
+static void ask(struct guard *g)
 {
-    g->state = state;
+    g->state = STATE_ASKING;
     canary_require(g->monitor->canary, &g->waiter);
 }
 
@@ -79,27 +91,25 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     if (!anybody_relies(g->monitor))
         return;
     if (g->state == STATE_IDLE)
-        ask(g, STATE_ASKING);
+        ask(g);
     else if (g->state == STATE_LOOKING && clock_ms() - g->looking_ms >= GUARD_LOOK_MS)
         end_all(g);
 }
 
-void guard_kept(struct guard *g)
+void guard_kept(struct guard *g, bool is_final)
 {
     if (g->state != STATE_LOOKING)
         return;
+    g->is_final = is_final;
     canary_forget(g->monitor->canary);
-    ask(g, STATE_ASKING_AGAIN);
+    ask(g);
 }
 
 void guard_ask(struct guard *g)
 {
-    if (!anybody_relies(g->monitor))
-        return;
-    if (g->state == STATE_ASKING)
-        g->state = STATE_ASKING_AGAIN;
-    else if (g->state != STATE_ASKING_AGAIN)
-        ask(g, STATE_ASKING_AGAIN);
+    /* Who asks already gets an answer from after this; after a look it asks anyway. */
+    if (g->state == STATE_IDLE && anybody_relies(g->monitor))
+        ask(g);
 }
 
 int guard_new(struct monitor *m)

@@ -3,29 +3,35 @@
  * guard.h - the rules must hold while a run relies on them, not only when it starts.
  *
  * As long as a run with net public or a session lives, the canary is asked every GUARD_MS. A leak
- * means a look at the rules (netkeep.h), which puts them back, and the canary is asked again; a
- * second leak, or no look within GUARD_LOOK_MS, ends those runs and sessions. "Nothing was found
- * out" ends nothing: no run starts then, and a busy host is not a reason to throw away everybody's
- * work.
+ * means a look at the rules (netkeep.h), which puts them back, and the canary is asked again. A
+ * leak though all was in place, or could not be put back, ends those runs and sessions; so does no
+ * look within GUARD_LOOK_MS, or nothing but leaks for GUARD_LEAK_MS, as when somebody takes the
+ * rules away as fast as they come back. "Nothing was found out" ends nothing: no run starts then,
+ * and a busy host is not a reason to throw away everybody's work.
  */
 #ifndef ATELIER_GUARD_H
 #define ATELIER_GUARD_H
+
+#include <stdbool.h>
 
 #include "sessiond/monitor/monitor.h"
 
 #define GUARD_MS      1000
 #define GUARD_LOOK_MS 1000
+#define GUARD_LEAK_MS 2000
 
 struct guard;
 
 /* Return: 0 or -ENOMEM. @m needs its event base and its canary; m->guard is set. */
 int guard_new(struct monitor *m);
 
-/* By netkeep: the look that was asked for has ended, whatever came of it. */
-void guard_kept(struct guard *g);
+/**
+ * guard_kept() - By netkeep: the look that was asked for has ended
+ * @is_final: It had nothing to put back, or could not
+ */
+void guard_kept(struct guard *g, bool is_final);
 
-/* By netkeep: the rules were put back, or it has given up. The canary is asked at once, and its
- * word counts. */
+/* By netkeep: the rules were put back, or it has given up. The canary is asked at once. */
 void guard_ask(struct guard *g);
 
 #endif

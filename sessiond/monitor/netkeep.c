@@ -188,7 +188,8 @@ static void not_seen(struct netkeep *k, const struct net_family *f, int error)
                         "the network rules cannot be looked at");
 }
 
-static void look_judge(struct netkeep *k)
+/* Return: whether something was put back. */
+static bool look_judge(struct netkeep *k)
 {
     const struct net_look_family *blind = NULL, *bad = NULL, *put_back = NULL;
 
@@ -210,10 +211,11 @@ static void look_judge(struct netkeep *k)
         not_seen(k, &net_families[blind - k->look->families], blind->error);
     else
         in_place(k);
+    return put_back && !bad;
 }
 
 /* SIGHUP: what happened so far is forgiven, if it went well. */
-static void reload_judge(struct netkeep *k)
+static bool reload_judge(struct netkeep *k)
 {
     const struct net_look_family *failed = NULL;
 
@@ -225,13 +227,13 @@ static void reload_judge(struct netkeep *k)
     if (failed) {
         log_error("the network rules cannot be loaded family=%s errno=%d",
                   net_families[failed - k->look->families].name, -failed->error);
-        look_judge(k);
-        return;
+        return look_judge(k);
     }
     k->mends = NETKEEP_MENDS;
     log_info("network rules loaded again revision=%u", k->monitor->net_revision);
     in_place(k);
     guard_ask(k->monitor->guard);
+    return true;
 }
 
 /* --- a look -------------------------------------------------------------------------------- */
@@ -259,7 +261,7 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
 {
     struct netkeep *k = arg;
     struct rusage usage = {0};
-    bool was_wanted = k->was_wanted;
+    bool was_wanted = k->was_wanted, has_mended;
 
     (void)fd;
     (void)what;
@@ -270,13 +272,12 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
     (void)event_del(k->limit);
     k->pid = 0;
     cost_count(k, &usage);
-    if (k->had_to_load)
-        reload_judge(k);
-    else
-        look_judge(k);
+    has_mended = k->had_to_load ? reload_judge(k) : look_judge(k);
     if (was_wanted)
-        guard_kept(k->monitor->guard);
-    next_plan(k);
+        guard_kept(k->monitor->guard, !has_mended);
+    /* What was told may have led to the next one already. */
+    if (k->pid == 0)
+        next_plan(k);
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
@@ -339,7 +340,7 @@ static void look_start(struct netkeep *k)
     k->must_load = k->had_to_load;
     not_seen(k, &net_families[0], r);
     if (k->was_wanted)
-        guard_kept(k->monitor->guard);
+        guard_kept(k->monitor->guard, true);
     due_in(k, RETRY_MS);
 }
 
@@ -375,7 +376,7 @@ void netkeep_reload(struct netkeep *k)
 void netkeep_require(struct netkeep *k)
 {
     if (k->has_given_up || SABOTAGED("netkeep")) {
-        guard_kept(k->monitor->guard);
+        guard_kept(k->monitor->guard, true);
         return;
     }
     k->is_wanted = true;

@@ -135,6 +135,17 @@ def test_the_gap_is_short(inside, rules):
     assert not inside.is_over()
 
 
+def test_a_reload_in_many_steps_ends_nobody(inside, rules):
+    """One family after the other, and again, while the canary is being asked about the last step."""
+    for _ in range(3):
+        for program in ("iptables-restore", "ip6tables-restore"):
+            subprocess.run([program], input=EMPTY, text=True, check=True, timeout=10)
+    lab.eventually(lambda: is_there(rules), WITHIN_S)
+    time.sleep(1.2)  # the guard has asked
+    assert word(inside, PRIVATE4) in runs.REFUSALS
+    assert not inside.is_over()
+
+
 def test_what_does_not_concern_the_rules_is_left_alone(rules):
     """Others' rules below ours, policies, tables: no word of ours, and they stay."""
     before = lab.sessiond_says(BACK)
