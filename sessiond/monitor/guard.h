@@ -16,9 +16,10 @@
 
 #include "sessiond/monitor/monitor.h"
 
-#define GUARD_MS      1000
-#define GUARD_LOOK_MS 1000
-#define GUARD_LEAK_MS 2000
+#define GUARD_MS 1000
+/* A look takes some milliseconds, and seconds on an emulated processor that has others to serve. */
+#define GUARD_LOOK_MS 3000
+#define GUARD_LEAK_MS 5000
 
 struct guard;
 

@@ -27,7 +27,7 @@
 
 #include "common/banned.h"
 
-#define LOOK_LIMIT_MS   3000  /* then it is killed */
+#define LOOK_LIMIT_MS   10000 /* then it is killed; iptables waits half of it for its lock */
 #define RETRY_MS        400   /* after a look that failed */
 #define GIVEN_UP_MS     5000  /* between looks while the canary is overruled */
 #define BLIND_LIMIT_MS  3000  /* nothing starts when no look has succeeded for this long */
