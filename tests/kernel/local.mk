@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: ISC
+# One program for each subject, made on request: `make kernel-programs`. Static, so that they run on
+# another kernel without anything else of this host.
+kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
+kernel_ldflags = $(AM_LDFLAGS) -all-static
+kernel_programs = \
+	%D%/net %D%/owner
+EXTRA_PROGRAMS += $(kernel_programs)
+CLEANFILES += $(kernel_programs)
+EXTRA_DIST += %D%/run
+
+%C%_net_SOURCES = %D%/net.c $(kernel_shared)
+%C%_net_LDFLAGS = $(kernel_ldflags)
+%C%_owner_SOURCES = %D%/owner.c $(kernel_shared)
+%C%_owner_LDFLAGS = $(kernel_ldflags)
+
+.PHONY: kernel-programs
+kernel-programs: $(kernel_programs)
