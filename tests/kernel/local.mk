@@ -4,15 +4,23 @@
 kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
 kernel_ldflags = $(AM_LDFLAGS) -all-static
 kernel_programs = \
-	%D%/net %D%/owner
+	%D%/creds %D%/net %D%/owner %D%/pidns %D%/shared %D%/status
 EXTRA_PROGRAMS += $(kernel_programs)
 CLEANFILES += $(kernel_programs)
 EXTRA_DIST += %D%/run
 
+%C%_creds_SOURCES = %D%/creds.c $(kernel_shared)
+%C%_creds_LDFLAGS = $(kernel_ldflags)
 %C%_net_SOURCES = %D%/net.c $(kernel_shared)
 %C%_net_LDFLAGS = $(kernel_ldflags)
 %C%_owner_SOURCES = %D%/owner.c $(kernel_shared)
 %C%_owner_LDFLAGS = $(kernel_ldflags)
+%C%_pidns_SOURCES = %D%/pidns.c $(kernel_shared)
+%C%_pidns_LDFLAGS = $(kernel_ldflags)
+%C%_shared_SOURCES = %D%/shared.c $(kernel_shared)
+%C%_shared_LDFLAGS = $(kernel_ldflags)
+%C%_status_SOURCES = %D%/status.c $(kernel_shared)
+%C%_status_LDFLAGS = $(kernel_ldflags)
 
 .PHONY: kernel-programs
 kernel-programs: $(kernel_programs)
