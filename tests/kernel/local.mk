@@ -4,13 +4,18 @@
 kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
 kernel_ldflags = $(AM_LDFLAGS) -all-static
 kernel_programs = \
-	%D%/creds %D%/net %D%/owner %D%/pidns %D%/shared %D%/status
+	%D%/creds %D%/files %D%/mounts %D%/net %D%/owner %D%/pidns \
+	%D%/shared %D%/status %D%/tty
 EXTRA_PROGRAMS += $(kernel_programs)
 CLEANFILES += $(kernel_programs)
 EXTRA_DIST += %D%/run
 
 %C%_creds_SOURCES = %D%/creds.c $(kernel_shared)
 %C%_creds_LDFLAGS = $(kernel_ldflags)
+%C%_files_SOURCES = %D%/files.c $(kernel_shared)
+%C%_files_LDFLAGS = $(kernel_ldflags)
+%C%_mounts_SOURCES = %D%/mounts.c $(kernel_shared)
+%C%_mounts_LDFLAGS = $(kernel_ldflags)
 %C%_net_SOURCES = %D%/net.c $(kernel_shared)
 %C%_net_LDFLAGS = $(kernel_ldflags)
 %C%_owner_SOURCES = %D%/owner.c $(kernel_shared)
@@ -21,6 +26,8 @@ EXTRA_DIST += %D%/run
 %C%_shared_LDFLAGS = $(kernel_ldflags)
 %C%_status_SOURCES = %D%/status.c $(kernel_shared)
 %C%_status_LDFLAGS = $(kernel_ldflags)
+%C%_tty_SOURCES = %D%/tty.c $(kernel_shared)
+%C%_tty_LDFLAGS = $(kernel_ldflags)
 
 .PHONY: kernel-programs
 kernel-programs: $(kernel_programs)
