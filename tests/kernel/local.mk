@@ -4,12 +4,14 @@
 kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
 kernel_ldflags = $(AM_LDFLAGS) -all-static
 kernel_programs = \
-	%D%/creds %D%/files %D%/mounts %D%/net %D%/owner %D%/pidns \
-	%D%/shared %D%/status %D%/tty
+	%D%/calls %D%/creds %D%/files %D%/mounts %D%/net %D%/owner \
+	%D%/pidns %D%/shared %D%/status %D%/tty %D%/unix
 EXTRA_PROGRAMS += $(kernel_programs)
 CLEANFILES += $(kernel_programs)
 EXTRA_DIST += %D%/run
 
+%C%_calls_SOURCES = %D%/calls.c $(kernel_shared)
+%C%_calls_LDFLAGS = $(kernel_ldflags)
 %C%_creds_SOURCES = %D%/creds.c $(kernel_shared)
 %C%_creds_LDFLAGS = $(kernel_ldflags)
 %C%_files_SOURCES = %D%/files.c $(kernel_shared)
@@ -28,6 +30,8 @@ EXTRA_DIST += %D%/run
 %C%_status_LDFLAGS = $(kernel_ldflags)
 %C%_tty_SOURCES = %D%/tty.c $(kernel_shared)
 %C%_tty_LDFLAGS = $(kernel_ldflags)
+%C%_unix_SOURCES = %D%/unix.c $(kernel_shared)
+%C%_unix_LDFLAGS = $(kernel_ldflags)
 
 .PHONY: kernel-programs
 kernel-programs: $(kernel_programs)
