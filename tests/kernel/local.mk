@@ -4,14 +4,16 @@
 kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
 kernel_ldflags = $(AM_LDFLAGS) -all-static
 kernel_programs = \
-	%D%/calls %D%/creds %D%/files %D%/mounts %D%/net %D%/owner \
-	%D%/pidns %D%/shared %D%/status %D%/tty %D%/unix
+	%D%/calls %D%/cgroups %D%/creds %D%/files %D%/mounts %D%/net \
+	%D%/owner %D%/pidns %D%/shared %D%/status %D%/tty %D%/unix
 EXTRA_PROGRAMS += $(kernel_programs)
 CLEANFILES += $(kernel_programs)
 EXTRA_DIST += %D%/run
 
 %C%_calls_SOURCES = %D%/calls.c $(kernel_shared)
 %C%_calls_LDFLAGS = $(kernel_ldflags)
+%C%_cgroups_SOURCES = %D%/cgroups.c %D%/group.c %D%/group.h $(kernel_shared)
+%C%_cgroups_LDFLAGS = $(kernel_ldflags)
 %C%_creds_SOURCES = %D%/creds.c $(kernel_shared)
 %C%_creds_LDFLAGS = $(kernel_ldflags)
 %C%_files_SOURCES = %D%/files.c $(kernel_shared)
