@@ -7,7 +7,8 @@
  * order inside ATELIER is the policy:
  *
  *   1. Packets with a source route: their address is the first hop, not where they go. IPv6: any
- *      routing header; IPv4: any option (a header longer than five words).
+ *      routing header. IPv4: none here; the kernel keeps source routes for CAP_NET_RAW
+ *      (doc/kernel.md), and syscalls.def refuses all options.
  *   2. REPLY packets: answers of a participant's own listener. Refused before the exceptions below,
  *      which would open inbound. Their own outgoing connections are ORIGINAL. SYN-ACKs are named
  *      again, because to conntrack a packet can be INVALID or untracked. SYN cookies have no owner
