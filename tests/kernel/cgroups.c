@@ -25,6 +25,8 @@
 #define MIB        (1ul << 20)
 /* A group that is asked for more than a fork or two costs. */
 #define LIMIT_BYTES (24 * MIB)
+/* What the kernel charges at once: MEMCG_CHARGE_BATCH, 64 pages of 4 KiB. */
+#define CHARGE_BYTES (256u << 10)
 
 static void wait_for_ever(void *arg)
 {
@@ -401,6 +403,34 @@ static bool bystander_dies(const struct group *g)
     return is_readable(bystander_pipe[0], NEVER_MS);
 }
 
+/* Was it this group's own limit? By the word of the kernel in version 2, by the peak in version 1.
+ */
+static bool is_own(const struct group *g)
+{
+    if (g->version == 2)
+        return group_number(g, "memory.events", "oom") > 0;
+    return group_number(g, "memory.max_usage_in_bytes", NULL) + CHARGE_BYTES >=
+           group_number(g, "memory.limit_in_bytes", NULL);
+}
+
+static void a_kill_tells_whose_limit_it_was(void)
+{
+    struct group above, below;
+
+    NEED(memory_group(&above), NO_MEMORY);
+    if (above.version == 2)
+        SETUP(group_write(&above, "cgroup.subtree_control", "+memory") == 0);
+    group_below(&above, &below);
+    /* First far above that of the group above, then below it. */
+    group_limit(&below, "memory.limit_in_bytes", "memory.max", 16 * LIMIT_BYTES);
+    SETUP(child_run(touch_a_little, &below) == 0 && !is_own(&below));
+    SETUP(child_run(touch_too_much, &below) == 128 + SIGKILL);
+    MUST(oom_kills(&below) == 1 && !is_own(&below));
+    group_limit(&below, "memory.limit_in_bytes", "memory.max", LIMIT_BYTES / 2);
+    SETUP(child_run(touch_too_much, &below) == 128 + SIGKILL);
+    CONTROL(oom_kills(&below) == 2 && is_own(&below));
+}
+
 static void oom_group_takes_all_of_the_group(void)
 {
     struct group one, all;
@@ -415,41 +445,45 @@ static void oom_group_takes_all_of_the_group(void)
 
 /* --- cpu, freezer --------------------------------------------------------------------------- */
 
-static long spin_ms(const struct group *g)
+#define SPIN_MS 1000
+/* Of that; the quota below gives a fifth of it, and the kernel some more in its first slices. */
+#define CPU_MS 100
+
+static void spin(void *g)
 {
     struct timespec begin, now;
     struct rusage used;
 
-    SETUP(!g || group_join(g) == 0);
+    SETUP(group_join(g) == 0);
     SETUP(clock_gettime(CLOCK_MONOTONIC, &begin) == 0);
     do
         SETUP(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 600);
+    while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < SPIN_MS);
     SETUP(getrusage(RUSAGE_SELF, &used) == 0);
-    return used.ru_utime.tv_sec * 1000 + used.ru_utime.tv_usec / 1000 +
-           used.ru_stime.tv_sec * 1000 + used.ru_stime.tv_usec / 1000;
+    _exit(used.ru_utime.tv_sec > 0 || used.ru_utime.tv_usec + used.ru_stime.tv_usec > CPU_MS * 1000
+              ? 10
+              : 0);
 }
 
-static void spin(void *g)
-{
-    /* Of 600 ms a tenth; one period of 100 ms more, and what the kernel's clock adds. */
-    _exit(spin_ms(g) > 120 ? 10 : 0);
-}
-
+/* How much a process gets without a quota is up to the rest of the machine: the group tells. */
 static void cpu_time_over_the_quota_is_not_given(void)
 {
-    struct group g;
+    struct group g, unlimited;
 
     NEED(group_make("cpu", &g), "there is no cpu controller, or nothing can be made in its tree");
+    NEED(access(group_file(&g, g.version == 1 ? "cpu.cfs_quota_us" : "cpu.max"), W_OK) == 0,
+         "this kernel has no CPU quota");
     if (g.version == 1) {
-        NEED(access(group_file(&g, "cpu.cfs_quota_us"), W_OK) == 0, "this kernel has no CPU quota");
         SETUP(group_write(&g, "cpu.cfs_period_us", "100000") == 0);
-        SETUP(group_write(&g, "cpu.cfs_quota_us", "10000") == 0);
+        SETUP(group_write(&g, "cpu.cfs_quota_us", "2000") == 0);
     } else {
-        SETUP(group_write(&g, "cpu.max", "10000 100000") == 0);
+        SETUP(group_write(&g, "cpu.max", "2000 100000") == 0);
     }
-    CONTROL(child_run(spin, NULL) == 10);
+    SETUP(group_make("cpu", &unlimited));
+    SETUP(child_run(spin, &unlimited) % 10 == 0);
+    CONTROL(group_number(&unlimited, "cpu.stat", "nr_throttled") == 0);
     MUST(child_run(spin, &g) == 0);
+    MUST(group_number(&g, "cpu.stat", "nr_throttled") > 0);
 }
 
 static void sigkill_waits_in_a_frozen_group_of_version_1(void)
@@ -482,6 +516,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(memory_over_the_limit_is_a_kill_that_is_counted),
     BEHAVIOUR(tmpfs_is_charged_to_who_writes_until_it_is_unmounted),
     BEHAVIOUR(tmpfs_over_the_limit_is_a_kill_not_a_full_disk),
+    BEHAVIOUR(a_kill_tells_whose_limit_it_was),
     BEHAVIOUR(oom_group_takes_all_of_the_group),
     BEHAVIOUR(cpu_time_over_the_quota_is_not_given),
     BEHAVIOUR(sigkill_waits_in_a_frozen_group_of_version_1),

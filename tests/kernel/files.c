@@ -19,7 +19,8 @@
 
 #include "common/banned.h"
 
-#define WAITS_MS 300
+#define AT_ONCE_MS 2000
+#define WAITS_MS   300
 
 /* --- locks ---------------------------------------------------------------------------------- */
 
@@ -155,10 +156,10 @@ static void open_waiting(void *path)
     _exit(fd < 0);
 }
 
-static bool open_waits(char *path)
+static bool open_waits(char *path, int ms)
 {
     pid_t pid = child_start(open_waiting, path);
-    bool waits = !is_readable(pidfd_of(pid), WAITS_MS);
+    bool waits = !is_readable(pidfd_of(pid), ms);
 
     SETUP(kill(pid, SIGKILL) == 0 || errno == ESRCH);
     (void)child_end(pid);
@@ -171,7 +172,7 @@ static void nonblock_does_not_wait_at_a_fifo(void)
     int fd;
 
     SETUP(mkfifo("fifo", 0644) == 0);
-    CONTROL(open_waits((char[]){"fifo"}));
+    CONTROL(open_waits((char[]){"fifo"}, WAITS_MS));
     fd = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     MUST(fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode));
     (void)close(fd);
@@ -199,11 +200,11 @@ static void nonblock_does_not_wait_for_a_lease(void)
 
     SETUP(pipe2(leased, O_CLOEXEC) == 0 && file_write("/tmp/file", "x") == 0);
     SETUP(chown("/tmp/file", uid_a, uid_a) == 0);
-    CONTROL(!open_waits((char[]){"/tmp/file"}));
+    CONTROL(!open_waits((char[]){"/tmp/file"}, AT_ONCE_MS));
     (void)child_start(lease_and_keep, NULL);
     SETUP(read(leased[0], &byte, 1) == 1);
     MUST(open("/tmp/file", O_RDONLY | O_NONBLOCK | O_CLOEXEC) < 0 && errno == EWOULDBLOCK);
-    CONTROL(open_waits((char[]){"/tmp/file"}));
+    CONTROL(open_waits((char[]){"/tmp/file"}, WAITS_MS));
 }
 
 static void a_path_descriptor_breaks_no_lease(void)

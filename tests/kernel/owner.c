@@ -25,8 +25,6 @@
 #include "common/banned.h"
 
 #define REACHED_MS 2000
-/* What is rejected is answered on this host, in less than a millisecond; this much is "at once". */
-#define AT_ONCE_MS 250
 /* What is dropped has not answered by then; the client's first repetition is a second away. */
 #define NEVER_MS 300
 
@@ -282,12 +280,15 @@ static void answers_of_a_listener_are_reply(void)
     (void)close(fd);
 }
 
+static int sent[2];
+
 static void accept_and_send(void *arg)
 {
     int fd = accept4(*(int *)arg, NULL, NULL, SOCK_CLOEXEC);
 
     SETUP(fd >= 0 && send(fd, "x", 1, 0) == 1);
-    pause_ms(AT_ONCE_MS);
+    SETUP(write(sent[1], "", 1) == 1);
+    (void)pause(); /* and keep it open */
 }
 
 static void accept_as_uid_a(void *arg)
@@ -296,22 +297,19 @@ static void accept_as_uid_a(void *arg)
     accept_and_send(arg);
 }
 
-static bool greeting_comes(int accepter_fd, void (*accepter)(void *))
+/* A client to whom the accepter has sent something. */
+static int greeted_by(void (*accepter)(void *), pid_t *ret_pid)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool comes;
-    pid_t pid;
+    char byte;
 
-    SETUP(connect_fd(fd, AF_INET, port, REACHED_MS) == 0);
-    pid = child_start(accepter, &accepter_fd);
-    comes = is_readable(fd, AT_ONCE_MS);
-    SETUP(child_end(pid) == 0);
-    (void)close(fd);
-    return comes;
+    SETUP(pipe2(sent, O_CLOEXEC) == 0 && connect_fd(fd, AF_INET, port, REACHED_MS) == 0);
+    *ret_pid = child_start(accepter, &listener_fd);
+    SETUP(read(sent[0], &byte, 1) == 1);
+    return fd;
 }
 
-/* sshd's connection is root's, whatever the participant may not answer. */
-static void accepted_socket_is_of_who_accepts(void)
+static void drop_of_uid_a(void)
 {
     char words[128];
 
@@ -319,8 +317,32 @@ static void accepted_socket_is_of_who_accepts(void)
     listener_fd = listener(AF_INET, 8, &port);
     (void)snprintf(words, sizeof(words), "-p tcp -m owner --uid-owner %u -j DROP", uid_a);
     SETUP(rule_add(AF_INET, words));
-    CONTROL(greeting_comes(listener_fd, accept_and_send));
-    MUST(!greeting_comes(listener_fd, accept_as_uid_a));
+}
+
+/* sshd's connection is root's, whatever the participant may not answer. */
+static void accepted_socket_is_of_who_accepts(void)
+{
+    pid_t pid;
+
+    drop_of_uid_a();
+    CONTROL(is_readable(greeted_by(accept_and_send, &pid), REACHED_MS));
+    MUST(!is_readable(greeted_by(accept_as_uid_a, &pid), NEVER_MS));
+}
+
+/*
+ * What was queued in it is sent all the same. So it is the handshake that has to be refused:
+ * without one there is no queue.
+ */
+static void closed_socket_has_no_owner(void)
+{
+    pid_t pid;
+    int fd;
+
+    drop_of_uid_a();
+    fd = greeted_by(accept_as_uid_a, &pid);
+    CONTROL(!is_readable(fd, NEVER_MS));
+    SETUP(kill(pid, SIGKILL) == 0 && child_end(pid) == 128 + SIGKILL);
+    MUST(is_readable(fd, 5000) && recv(fd, (char[1]){0}, 1, 0) == 1);
 }
 
 static void hold_and_wait(void *arg)
@@ -365,6 +387,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(syn_cookies_have_no_owner),
     BEHAVIOUR(answers_of_a_listener_are_reply),
     BEHAVIOUR(accepted_socket_is_of_who_accepts),
+    BEHAVIOUR(closed_socket_has_no_owner),
     BEHAVIOUR(listener_lives_as_long_as_any_copy),
 };
 

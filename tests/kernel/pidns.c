@@ -398,6 +398,40 @@ static void another_uid_is_kept_out_of_pid_1(void)
     SETUP(child_run(look_into_init, &self) == 0);
 }
 
+/* --- signals -------------------------------------------------------------------------------- */
+
+static void nothing(int signum)
+{
+    (void)signum;
+}
+
+static void handlers_tell(void *arg)
+{
+    (void)arg;
+    _exit((signal(SIGUSR1, SIG_DFL) == SIG_DFL ? 10 : 0) +
+          (signal(SIGUSR2, SIG_DFL) == SIG_IGN ? 20 : 0));
+}
+
+static int handlers_after_clone(unsigned long flags)
+{
+    struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
+    long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+    SETUP(pid >= 0);
+    if (pid == 0)
+        handlers_tell(NULL);
+    return child_end((pid_t)pid);
+}
+
+/* So the inits undo what is ignored by themselves. */
+static void clear_sighand_leaves_what_is_ignored(void)
+{
+    (void)signal(SIGUSR1, nothing);
+    (void)signal(SIGUSR2, SIG_IGN);
+    CONTROL(handlers_after_clone(0) == 20);
+    MUST(handlers_after_clone(CLONE_CLEAR_SIGHAND) == 30);
+}
+
 /* --- other namespaces ----------------------------------------------------------------------- */
 
 static void host_name_set(void *arg)
@@ -434,6 +468,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(proc_shows_its_own_namespace_only),
     BEHAVIOUR(proc_self_is_missing_for_who_is_outside),
     BEHAVIOUR(another_uid_is_kept_out_of_pid_1),
+    BEHAVIOUR(clear_sighand_leaves_what_is_ignored),
     BEHAVIOUR(host_name_is_of_the_uts_namespace),
 };
 

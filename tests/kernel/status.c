@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -197,6 +198,48 @@ static void stat_tells_who_is_stopped(void)
     CONTROL(state_of(sleeps) == 'S');
 }
 
+static bool text_has(pid_t pid, const char *file, const char *wanted)
+{
+    char path[64], text[4096];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+    return file_read(path, text, sizeof(text)) && strstr(text, wanted) != NULL;
+}
+
+static void with_limit(void *arg)
+{
+    const struct rlimit files = {123, 456};
+
+    (void)arg;
+    SETUP(setrlimit(RLIMIT_NOFILE, &files) == 0);
+    become(uid_a);
+    wait_for_ever();
+}
+
+/* prlimit(2) would want CAP_SYS_RESOURCE for it. */
+static void limits_are_told(void)
+{
+    CONTROL(!text_has(start(as_it_is), "limits", "Max open files            123 "));
+    MUST(text_has(start(with_limit), "limits",
+                  "Max open files            123                  456 "));
+}
+
+static void children_are_listed(void)
+{
+    char file[32], wanted[32];
+    pid_t child, other;
+
+    (void)snprintf(file, sizeof(file), "task/%d/children", getpid());
+    child = start(as_it_is);
+    (void)snprintf(wanted, sizeof(wanted), "%d ", child);
+    NEED(text_has(getpid(), file, ""), "this kernel lists no children");
+    MUST(text_has(getpid(), file, wanted));
+    (void)snprintf(file, sizeof(file), "task/%d/children", child);
+    other = start(as_it_is);
+    SETUP(other > 0);
+    CONTROL(text_has(child, file, "") && !text_has(child, file, wanted)); /* none of its own */
+}
+
 /* What was sent to, and died, is not another one with the same number. */
 static void a_pidfd_is_of_the_process_not_of_the_number(void)
 {
@@ -244,6 +287,8 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(namespaces_are_told_by_number),
     BEHAVIOUR(the_start_time_stays_by_exec),
     BEHAVIOUR(stat_tells_who_is_stopped),
+    BEHAVIOUR(limits_are_told),
+    BEHAVIOUR(children_are_listed),
     BEHAVIOUR(a_pidfd_is_of_the_process_not_of_the_number),
     BEHAVIOUR(close_range_closes_all_from_three_on),
 };

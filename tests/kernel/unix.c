@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -260,6 +261,83 @@ static void descriptors_in_flight_are_limited(void)
     SETUP(child_run(send_too_many, NULL) == 0);
 }
 
+static int send_two(int over)
+{
+    int fds[2] = {0, 1};
+    char byte = 'x';
+    struct iovec iov = {&byte, 1};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(fds))];
+    } control = {0};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
+
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+    memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+    return sendmsg(over, &msg, 0) == 1 ? 0 : errno;
+}
+
+/* With room for one. Return: the flags of the message; the first descriptor, or -1. */
+static int receive_one(int from, int *ret_fd)
+{
+    char byte;
+    struct iovec iov = {&byte, 1};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_LEN(sizeof(int))];
+    } control;
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control.space)};
+
+    SETUP(recvmsg(from, &msg, MSG_CMSG_CLOEXEC) == 1);
+    *ret_fd = -1;
+    if (msg.msg_controllen >= sizeof(control.space))
+        memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
+    return msg.msg_flags;
+}
+
+static void descriptors_without_room_are_told_and_closed(void)
+{
+    int pair[2], fd, next, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    SETUP(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+    SETUP(send_fd(pair[0], null) == 0);
+    CONTROL((receive_one(pair[1], &fd) & MSG_CTRUNC) == 0 && fd >= 0);
+    SETUP(send_two(pair[0]) == 0);
+    MUST((receive_one(pair[1], &fd) & MSG_CTRUNC) != 0 && fd >= 0);
+    next = fcntl(null, F_DUPFD_CLOEXEC, 0);
+    MUST(next == fd + 1); /* the second one is nowhere */
+}
+
+static unsigned hangup_events(int fd)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP};
+    int set = epoll_create1(EPOLL_CLOEXEC);
+
+    SETUP(set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0);
+    SETUP(epoll_wait(set, &event, 1, 2000) == 1);
+    return event.events;
+}
+
+static void a_close_with_unread_data_is_an_error(void)
+{
+    int read_all[2], unread[2];
+
+    SETUP(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, read_all) == 0);
+    SETUP(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, unread) == 0);
+    SETUP(close(read_all[1]) == 0);
+    CONTROL((hangup_events(read_all[0]) & (EPOLLRDHUP | EPOLLERR)) == EPOLLRDHUP);
+    SETUP(write(unread[0], "x", 1) == 1 && close(unread[1]) == 0);
+    MUST((hangup_events(unread[0]) & (EPOLLRDHUP | EPOLLERR)) == (EPOLLRDHUP | EPOLLERR));
+}
+
 /* --- abstract names ------------------------------------------------------------------------- */
 
 static void connect_elsewhere(void *flags)
@@ -340,6 +418,8 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(connection_lives_as_long_as_any_copy),
     BEHAVIOUR(seqpacket_keeps_messages_and_says_when_it_cuts),
     BEHAVIOUR(descriptors_in_flight_are_limited),
+    BEHAVIOUR(descriptors_without_room_are_told_and_closed),
+    BEHAVIOUR(a_close_with_unread_data_is_an_error),
     BEHAVIOUR(abstract_names_are_of_the_network_namespace_alone),
     BEHAVIOUR(landlock_scopes_abstract_names),
     BEHAVIOUR(a_pair_of_datagrams_reaches_abstract_names),
