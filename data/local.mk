@@ -16,9 +16,9 @@ pamconfigsdir = $(datadir)/pam-configs
 dist_pamconfigs_DATA = %D%/pam-configs/atelier
 
 # To be placed in /etc/ssh/sshd_config.d/ and /etc/systemd/system/user@.service.d/, which belong to
-# the admin.
+# the admin; and an example of what may be in /etc/atelier (tests/unit/test_config.c makes it).
 atelierdatadir = $(datadir)/atelier
-dist_atelierdata_DATA = %D%/host-sshd.conf %D%/user@.conf
+dist_atelierdata_DATA = %D%/atelier.conf.example %D%/host-sshd.conf %D%/user@.conf
 # A hook of useradd(8), for admins who copy it to /etc/shadow-maint/useradd-post.d/.
 dist_atelierdata_SCRIPTS = %D%/hooks/useradd-post
 

@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: ISC
-noinst_LTLIBRARIES += libpolicy.la
+noinst_LTLIBRARIES += libpolicy_config.la libpolicy.la
+
+# What sessiond-api reads, too: the policy, and nothing of filters and rules.
+libpolicy_config_la_SOURCES = \
+	%D%/policy.c %D%/policy.h \
+	%D%/config_draft.h \
+	%D%/config_join.c \
+	%D%/config_read.c \
+	%D%/config_show.c \
+	%D%/config_value.c
+libpolicy_config_la_CPPFLAGS = $(AM_CPPFLAGS) $(CONFUSE_CFLAGS)
+libpolicy_config_la_LIBADD = libcommon.la $(CONFUSE_LIBS)
+
 libpolicy_la_SOURCES = \
 	%D%/filter.c %D%/filter.h \
 	%D%/netrules.c %D%/netrules.h \

@@ -198,6 +198,12 @@ test_registry_caller_CPPFLAGS = $(registry_test_cppflags)
 test_registry_caller_LDADD = $(registry_test_libs)
 
 # policy
+check_PROGRAMS += test_config
+TESTS += test_config
+test_config_SOURCES = %D%/test_config.c
+test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
+test_config_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
 TESTS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
 policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

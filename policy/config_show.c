@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/* config_show.c - a policy as text that can be read back. */
+#include <errno.h>
+#include <string.h>
+
+#include "policy/policy.h"
+
+#include "common/banned.h"
+
+static void ids_show(const char *name, const uint32_t *ids, uint32_t count, FILE *to)
+{
+    if (count == 0)
+        return;
+    (void)fprintf(to, "    %s = {", name);
+    for (uint32_t i = 0; i < count; i++)
+        (void)fprintf(to, "%s%u", i > 0 ? ", " : "", ids[i]);
+    (void)fprintf(to, "}\n");
+}
+
+static void profile_show(const struct policy_profile *p, bool is_named, FILE *to)
+{
+    if (is_named)
+        (void)fprintf(to, "profile %s {\n    base = %s\n", p->name, policy_kind_names[p->kind]);
+    else
+        (void)fprintf(to, "%s {\n", p->name);
+    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
+        char text[POLICY_VALUE_SIZE];
+
+        if (!policy_key_is_of((enum policy_key)key, p->kind))
+            continue;
+        policy_value_text((enum policy_key)key, p->values[key], text);
+        (void)fprintf(to, "    %s = %s\n", policy_keys[key].name, text);
+    }
+    if (p->tree_count > 0) {
+        (void)fprintf(to, "    trees = {");
+        for (uint32_t i = 0; i < p->tree_count; i++)
+            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", p->trees[i]);
+        (void)fprintf(to, "}\n");
+    }
+    ids_show("uids", p->uids, p->uid_count, to);
+    ids_show("gids", p->gids, p->gid_count, to);
+    (void)fprintf(to, "}\n");
+}
+
+int policy_show(const struct policy *policy, FILE *to)
+{
+    for (uint32_t i = 0; i < policy->count; i++)
+        profile_show(&policy->profiles[i], i >= POLICY_KIND__COUNT, to);
+    return ferror(to) ? -EIO : 0;
+}
+
+static void example_section(enum policy_kind kind, FILE *to)
+{
+    (void)fprintf(to, "#%s {\n", policy_kind_names[kind]);
+    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
+        char value[POLICY_VALUE_SIZE], line[64];
+
+        if (!policy_key_is_of((enum policy_key)key, kind))
+            continue;
+        policy_value_text((enum policy_key)key, policy_keys[key].shipped[kind], value);
+        (void)snprintf(line, sizeof(line), "#    %s = %s", policy_keys[key].name, value);
+        (void)fprintf(to, "%-32s # %s\n", line, policy_keys[key].text);
+    }
+    if (kind != POLICY_USER)
+        (void)fprintf(to, "%-32s # directories of the host, to be read at the same path\n",
+                      "#    trees = {}");
+    (void)fprintf(to, "#}\n");
+}
+
+int policy_example(FILE *to)
+{
+    (void)fputs(
+        "# atelier.conf - what runs and sessions get: atelier.conf(5)\n"
+        "#\n"
+        "# An example, with what holds where nothing is said. Copy what is to be different to\n"
+        "# /etc/atelier/atelier.conf, then: atelier policy check && systemctl reload sessiond\n",
+        to);
+    for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++) {
+        static const char *const about[POLICY_KIND__COUNT] = {
+            [POLICY_RUN] = "each run",
+            [POLICY_LOGIN] = "each session",
+            [POLICY_USER] = "all runs and sessions of a user together",
+        };
+
+        (void)fprintf(to, "\n# %s\n", about[kind]);
+        example_section((enum policy_kind)kind, to);
+    }
+    (void)fputs(
+        "\n# those of some users (by uid) or groups (by gid); what is not said is as in the base\n"
+        "#profile course {\n"
+        "#    base = run\n"
+        "#    memory = 1G\n"
+        "#    trees = {\"/srv/course\"}\n"
+        "#    gids = {10007}             # course-a\n"
+        "#}\n",
+        to);
+    return ferror(to) ? -EIO : 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * policy.h - the policy of a host: what runs and sessions of whom get, read from files.
+ *
+ * Pure data. Files are DIR/atelier.conf and DIR/conf.d/<name>.conf in the order of their names; for
+ * each key of a section the last one counts. Where nothing is said, what is shipped holds: the
+ * columns of POLICY_KEYS. Reading is all or nothing: the first thing that is wrong is named with
+ * its file and line, and nothing is changed.
+ *
+ * Numbers only, no names of users: whoever reads this for sessiond asks no NSS.
+ */
+#ifndef ATELIER_POLICY_H
+#define ATELIER_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "common/str.h"
+
+#define POLICY_PROFILES_MAX 64u
+#define POLICY_TREES_MAX    8u
+#define POLICY_IDS_MAX      64u
+#define POLICY_TREE_SIZE    128u
+
+/* What a profile is for. Bits, so that a key can be of several. */
+#define POLICY_OF_RUN   1u
+#define POLICY_OF_LOGIN 2u
+#define POLICY_OF_USER  4u
+
+/* The shipped profiles, which are sections of their own. USER: all runs and sessions of one user
+ * together. */
+#define POLICY_KINDS(X)                                                                            \
+    X(RUN, "run")                                                                                  \
+    X(LOGIN, "login")                                                                              \
+    X(USER, "user")
+
+enum policy_kind {
+#define POLICY_KIND_ENUM(id, name) POLICY_##id,
+    POLICY_KINDS(POLICY_KIND_ENUM)
+#undef POLICY_KIND_ENUM
+        POLICY_KIND__COUNT,
+};
+
+enum policy_type {
+    POLICY_BYTES,    /* "512M"; K, M, G, T are powers of 1024; whole pages of any machine: 64K */
+    POLICY_KIB,      /* the same in steps of 1K */
+    POLICY_COUNT,    /* "128" */
+    POLICY_CPU,      /* "1.5" processors; kept in hundredths */
+    POLICY_TIME,     /* "30s", also ms, min, h; kept in milliseconds */
+    POLICY_TIME_CPU, /* the same in whole seconds, or "none" (0): no limit */
+};
+
+#define POLICY_KI 1024ull
+#define POLICY_MI (1024ull * POLICY_KI)
+#define POLICY_GI (1024ull * POLICY_MI)
+#define POLICY_TI (1024ull * POLICY_GI)
+
+/*
+ * One table for parser, bounds, defaults, `--show-policy`, data/atelier.conf.example and the
+ * manual.
+ *
+ * X(id, key, type, kinds, least, most, of run, of login, of user, what it limits). "Most" are hard
+ * maxima: no file goes beyond them. 8192 descriptors are what sessiond itself has; an hour is what
+ * fits into its timers (WIRE_WALL_MS_MAX).
+ */
+#define POLICY_KEYS(X)                                                                             \
+    X(MEMORY, "memory", POLICY_BYTES, 7u, 16 * POLICY_MI, 256 * POLICY_GI, 512 * POLICY_MI,        \
+      1024 * POLICY_MI, 1536 * POLICY_MI, "memory, with what is in temporary file systems")        \
+    X(PIDS, "pids", POLICY_COUNT, 7u, 16, 16384, 128, 256, 448, "processes and threads")           \
+    X(CPU, "cpu", POLICY_CPU, 3u, 5, 102400, 100, 100, 0, "processors, as a cap")                  \
+    X(WALL, "wall", POLICY_TIME, 1u, 100, 3600000, 30000, 0, 0,                                    \
+      "time of a run that asks for none")                                                          \
+    X(WALL_MAX, "wall_max", POLICY_TIME, 1u, 100, 3600000, 600000, 0, 0,                           \
+      "time that a run may ask for")                                                               \
+    X(CPU_TIME, "cpu_time", POLICY_TIME_CPU, 1u, 1000, 3600000, 0, 0, 0,                           \
+      "processor time of each process")                                                            \
+    X(OUTPUT, "output", POLICY_KIB, 1u, POLICY_KI, 16 * POLICY_MI, 1024 * POLICY_KI, 0, 0,         \
+      "output that is passed on of a run that asks for none")                                      \
+    X(OUTPUT_MAX, "output_max", POLICY_KIB, 1u, POLICY_KI, 16 * POLICY_MI, 16 * POLICY_MI, 0, 0,   \
+      "output that a run may ask for")                                                             \
+    X(TMP, "tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 256 * POLICY_MI, 256 * POLICY_MI,  \
+      0, "size of /tmp")                                                                           \
+    X(TMP_FILES, "tmp_files", POLICY_COUNT, 3u, 16, 4194304, 65536, 65536, 0,                      \
+      "files and directories in /tmp")                                                             \
+    X(VAR_TMP, "var_tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 64 * POLICY_MI,            \
+      64 * POLICY_MI, 0, "size of /var/tmp")                                                       \
+    X(VAR_TMP_FILES, "var_tmp_files", POLICY_COUNT, 3u, 16, 4194304, 16384, 16384, 0,              \
+      "files and directories in /var/tmp")                                                         \
+    X(SHM, "shm", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 64 * POLICY_MI, 64 * POLICY_MI, 0, \
+      "size of /dev/shm")                                                                          \
+    X(SHM_FILES, "shm_files", POLICY_COUNT, 3u, 16, 4194304, 4096, 4096, 0,                        \
+      "files and directories in /dev/shm")                                                         \
+    X(HOME, "home", POLICY_BYTES, 1u, POLICY_MI, 256 * POLICY_GI, 256 * POLICY_MI, 0, 0,           \
+      "size of the home of a run, without ~/work")                                                 \
+    X(HOME_FILES, "home_files", POLICY_COUNT, 1u, 64, 4194304, 65536, 0, 0,                        \
+      "files and directories in it")                                                               \
+    X(NOFILE, "nofile", POLICY_COUNT, 3u, 64, 8192, 4096, 4096, 0, "open files of each process")   \
+    X(FSIZE, "fsize", POLICY_BYTES, 3u, POLICY_MI, POLICY_TI, 1024 * POLICY_MI, 1024 * POLICY_MI,  \
+      0, "size of each file that is written")
+
+enum policy_key {
+#define POLICY_KEY_ENUM(id, ...) POLICY_KEY_##id,
+    POLICY_KEYS(POLICY_KEY_ENUM)
+#undef POLICY_KEY_ENUM
+        POLICY_KEY__COUNT,
+};
+
+struct policy_key_info {
+    const char *name;
+    enum policy_type type;
+    unsigned kinds;
+    uint64_t least, most;
+    uint64_t shipped[POLICY_KIND__COUNT];
+    const char *text;
+};
+
+extern const struct policy_key_info policy_keys[POLICY_KEY__COUNT];
+extern const char *const policy_kind_names[POLICY_KIND__COUNT];
+
+static inline bool policy_key_is_of(enum policy_key key, enum policy_kind kind)
+{
+    return (policy_keys[key].kinds & (1u << kind)) != 0;
+}
+
+struct policy_profile {
+    char name[NAME_SIZE];
+    enum policy_kind kind;
+    uint64_t values[POLICY_KEY__COUNT]; /* 0 where a key is not of this kind */
+    uint32_t tree_count, uid_count, gid_count;
+    char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE]; /* absolute paths, read-only in the tree */
+    uint32_t uids[POLICY_IDS_MAX];
+    uint32_t gids[POLICY_IDS_MAX];
+};
+
+/* The first POLICY_KIND__COUNT profiles are those of the kinds, in their order. */
+struct policy {
+    uint32_t count;
+    struct policy_profile profiles[POLICY_PROFILES_MAX];
+};
+
+/* What is shipped: nobody said anything. */
+void policy_defaults(struct policy *ret_policy);
+
+enum policy_why {
+    POLICY_WHY_SHIPPED, /* of the kind */
+    POLICY_WHY_UID,
+    POLICY_WHY_GID,
+};
+
+/**
+ * policy_find() - Which profile holds for somebody
+ * @gids:    Supplementary groups; the primary one is the uid
+ * @ret_why: What it was chosen by; may be NULL
+ * @ret_gid: The group it was chosen by; may be NULL
+ *
+ * A profile that names the uid, else the first in the policy that names one of the groups, else
+ * that of the kind.
+ */
+const struct policy_profile *policy_find(const struct policy *policy, enum policy_kind kind,
+                                         uint32_t uid, const uint32_t *gids, size_t count,
+                                         enum policy_why *ret_why, uint32_t *ret_gid);
+
+/* --- values as text, config_value.c */
+
+#define POLICY_VALUE_SIZE 32
+
+/**
+ * policy_value_parse() - Text to value, with its bounds
+ * @ret_fault: On failure: what is wrong, without the key's name
+ *
+ * Return: 0 or -EINVAL.
+ */
+int policy_value_parse(enum policy_key key, const char *text, uint64_t *ret_value,
+                       char ret_fault[128]);
+
+/* The shortest text that policy_value_parse() takes for this value. */
+void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY_VALUE_SIZE]);
+
+/**
+ * policy_tree_fault() - May this directory of the host be in the tree of a run?
+ * @path: Text as given
+ *
+ * An absolute path without . and .. and double slashes, outside of all that the tree has of its
+ * own or hides.
+ *
+ * Return: NULL, or why not.
+ */
+const char *policy_tree_fault(const char *path);
+
+/* --- files, config_read.c */
+
+struct config_error {
+    char text[512]; /* "FILE:LINE: SECTION: KEY: what is wrong" */
+};
+
+#define CONFIG_ANY_OWNER ((uid_t)-1)
+
+/**
+ * config_read() - The policy of a directory
+ * @dir:   ".../etc/atelier"; it, conf.d and the files must be of @owner and nobody else's to write
+ * @owner: 0, or CONFIG_ANY_OWNER to look at no owner and no mode
+ *
+ * What does not exist says nothing.
+ *
+ * Return: 0; -EINVAL (what is written is wrong), -EPERM (whose it is), -ENOMEM or another errno,
+ * all with *@ret_e filled and @ret_policy untouched.
+ */
+int config_read(const char *dir, uid_t owner, struct policy *ret_policy,
+                struct config_error *ret_e);
+
+/* The same of one file, which must exist. */
+int config_read_file(const char *path, uid_t owner, struct policy *ret_policy,
+                     struct config_error *ret_e);
+
+/* --- text, config_show.c */
+
+/* All of it as a file that config_read_file() takes. Return: 0 or -EIO. */
+int policy_show(const struct policy *policy, FILE *to);
+
+/* The example: what is shipped, each line commented out. Return: 0 or -EIO. */
+int policy_example(FILE *to);
+
+#endif
