@@ -29,6 +29,8 @@
 #define FILE_SIZE_MAX (64u * 1024)
 #define SUFFIX        ".conf"
 
+const char *const config_dir = ATELIER_SYSCONF_DIR "/atelier";
+
 static struct config_drafts *reading;
 
 /* --- errors -------------------------------------------------------------------------------- */

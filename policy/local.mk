@@ -3,13 +3,14 @@ noinst_LTLIBRARIES += libpolicy_config.la libpolicy.la
 
 # What sessiond-api reads, too: the policy, and nothing of filters and rules.
 libpolicy_config_la_SOURCES = \
-	%D%/policy.c %D%/policy.h \
 	%D%/config_draft.h \
 	%D%/config_join.c \
 	%D%/config_read.c \
 	%D%/config_show.c \
-	%D%/config_value.c
-libpolicy_config_la_CPPFLAGS = $(AM_CPPFLAGS) $(CONFUSE_CFLAGS)
+	%D%/config_value.c \
+	%D%/policy.c %D%/policy.h
+libpolicy_config_la_CPPFLAGS = $(AM_CPPFLAGS) $(CONFUSE_CFLAGS) \
+	-DATELIER_SYSCONF_DIR='"$(sysconfdir)"'
 libpolicy_config_la_LIBADD = libcommon.la $(CONFUSE_LIBS)
 
 libpolicy_la_SOURCES = \
@@ -17,6 +18,7 @@ libpolicy_la_SOURCES = \
 	%D%/netrules.c %D%/netrules.h \
 	%D%/netrules_seen.c %D%/netrules_seen.h \
 	%D%/plan.c %D%/plan.h \
+	%D%/policy_plan.c \
 	%D%/syscalls.def
 libpolicy_la_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
-libpolicy_la_LIBADD = libcommon.la $(SECCOMP_LIBS)
+libpolicy_la_LIBADD = libpolicy_config.la libcommon.la $(SECCOMP_LIBS)

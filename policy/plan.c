@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/str.h"
 
@@ -104,59 +103,7 @@ const struct plan_entry plan_base[] = {
 };
 const size_t plan_base_count = sizeof(plan_base) / sizeof(plan_base[0]);
 
-const struct plan_entry plan_run[] = {
-    TMPFS_AT("tmp", 01777, 256 * MIB, 65536),
-    TMPFS_AT("var/tmp", 01777, 64 * MIB, 16384),
-    TMPFS_AT("dev/shm", 01777, 64 * MIB, 4096),
-    TMPFS_AT("etc/atelier", 0755, 1 * MIB, 16),
-    TMPFS_AT("home", 0755, PLAN_HOME_BYTES, PLAN_HOME_INODES),
-};
-const size_t plan_run_count = sizeof(plan_run) / sizeof(plan_run[0]);
-
-const struct plan_rlimit plan_rlimits[] = {
-    /* 1, not 0: a core pattern that is a pipe ignores 0, and the kernel skips the dump at 1. */
-    {RLIMIT_CORE, "core", 1, true},
-    {RLIMIT_NOFILE, "nofile", 4096, false},
-    /* Counted over all runs and logins of the user, threads too: a ceiling, not a run's limit. */
-    {RLIMIT_NPROC, "nproc", 512, false},
-    {RLIMIT_FSIZE, "fsize", 1024 * MIB, false},
-    {RLIMIT_MEMLOCK, "memlock", 64 * 1024, false},
-    {RLIMIT_MSGQUEUE, "msgqueue", 0, false},
-    {RLIMIT_RTPRIO, "rtprio", 0, false},
-    {RLIMIT_NICE, "nice", 0, false},
-};
-const size_t plan_rlimits_count = sizeof(plan_rlimits) / sizeof(plan_rlimits[0]);
 /* clang-format on */
-
-/* cpu.max: what is common, and short enough that nobody waits long for the next period. */
-#define CPU_PERIOD_US 100000ull
-
-/* A program that outgrows its memory is over, whatever part of it the kernel would pick. */
-const struct plan_cgroup plan_cgroup_run = {
-    .memory_max_bytes = 512 * MIB,
-    .pids_max = 128,
-    .cpu_quota_us = CPU_PERIOD_US, /* one processor */
-    .cpu_period_us = CPU_PERIOD_US,
-    .cpu_weight = 100,
-    .oom_group = true,
-};
-
-/* A shell outlives the program that took all memory. */
-const struct plan_cgroup plan_cgroup_session = {
-    .memory_max_bytes = 1024 * MIB,
-    .pids_max = 256,
-    .cpu_quota_us = CPU_PERIOD_US,
-    .cpu_period_us = CPU_PERIOD_US,
-    .cpu_weight = 100,
-};
-
-/* Equal weight for everybody: whoever has a hundred processes gets no more than who has one. Below
- * the 512 of RLIMIT_NPROC, so that a fork is refused here, where it is counted. */
-const struct plan_cgroup plan_cgroup_user = {
-    .memory_max_bytes = 1536 * MIB,
-    .pids_max = 448,
-    .cpu_weight = 100,
-};
 
 /* System accounts by Debian policy 9.2.2, and nobody. */
 static bool is_system_id(uint32_t id)

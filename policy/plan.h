@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/policy.h"
+
 enum plan_op {
     PLAN_DIR,    /* mkdir target, mode */
     PLAN_TMPFS,  /* empty file system of bytes and inodes on target, mode */
@@ -39,10 +41,6 @@ struct plan_entry {
 extern const struct plan_entry plan_base[];
 extern const size_t plan_base_count;
 
-/* The mounts that each run makes for itself, before the home. */
-extern const struct plan_entry plan_run[];
-extern const size_t plan_run_count;
-
 /* Root's alone in every tree: the host's log socket for the login's own process. */
 #define PLAN_LOG_DIR "run/host"
 
@@ -57,20 +55,15 @@ extern const size_t plan_run_count;
 #define PLAN_SESSION_FILE  "/etc/atelier/session"
 #define PLAN_SESSION_SHELL "/bin/bash"
 
-/* Sizes of the run's HOME tmpfs. */
-#define PLAN_HOME_BYTES  (256ull << 20)
-#define PLAN_HOME_INODES 65536ull
-
-/* One row per RLIMIT of a run; the hard limit is the same. A lower one that is inherited stays. */
+/* One RLIMIT; the hard limit is the same (of RLIMIT_CPU a second more, so that SIGXCPU comes before
+ * SIGKILL). A lower one that is inherited stays. */
 struct plan_rlimit {
-    int resource; /* RLIMIT_* */
-    const char *key;
-    uint64_t value;
+    int resource;  /* RLIMIT_* */
     bool is_exact; /* less would not be stronger: raised, if that is what it takes */
+    uint64_t value;
 };
 
-extern const struct plan_rlimit plan_rlimits[];
-extern const size_t plan_rlimits_count;
+#define PLAN_RLIMITS_MAX 9
 
 /*
  * Limits of one control group, where the host has them. 0 bytes of swap: what goes out to swap
@@ -86,9 +79,70 @@ struct plan_cgroup {
     bool oom_group;         /* out of memory ends all of it, not one process */
 };
 
-extern const struct plan_cgroup plan_cgroup_run;
-extern const struct plan_cgroup plan_cgroup_session;
-extern const struct plan_cgroup plan_cgroup_user; /* all runs and sessions of one user */
+/* The file systems of its own that a run or session has. */
+#define PLAN_PLACES(X)                                                                             \
+    X(TMP, "tmp", TMP)                                                                             \
+    X(VAR_TMP, "var/tmp", VAR_TMP)                                                                 \
+    X(SHM, "dev/shm", SHM)                                                                         \
+    X(HOME, "home", HOME)
+
+enum plan_place {
+#define PLAN_PLACE_ENUM(id, target, key) PLAN_PLACE_##id,
+    PLAN_PLACES(PLAN_PLACE_ENUM)
+#undef PLAN_PLACE_ENUM
+        PLAN_PLACE__COUNT,
+};
+
+struct plan_size {
+    uint64_t bytes;
+    uint64_t inodes;
+};
+
+/*
+ * All that the policy says of one run or session: made once, when it begins, and kept for as long
+ * as it lives. A policy that is read later changes nothing of it.
+ */
+struct plan {
+    enum policy_kind kind; /* POLICY_RUN or POLICY_LOGIN */
+    char profile[NAME_SIZE];
+    char user_profile[NAME_SIZE];
+    uint32_t wall_ms; /* of a run */
+    struct plan_cgroup leaf;
+    struct plan_cgroup user; /* all runs and sessions of the user */
+    uint32_t rlimit_count;
+    struct plan_rlimit rlimits[PLAN_RLIMITS_MAX];
+    struct plan_size sizes[PLAN_PLACE__COUNT];
+    uint32_t tree_count;
+    char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE];
+};
+
+/* What a caller asks for. */
+struct plan_ask {
+    uint32_t wall_ms; /* 0: whatever the profile says */
+};
+
+/**
+ * policy_plan() - What somebody gets
+ * @kind:      POLICY_RUN or POLICY_LOGIN
+ * @gids:      Supplementary groups
+ * @ret_field: On failure: which field of @ask, static
+ *
+ * A run or session never has more memory or processes than all of its user's together, and no file
+ * system that is larger than its memory.
+ *
+ * Return: 0, or -ERANGE: more than the profile allows.
+ */
+int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid,
+                const uint32_t *gids, size_t count, const struct plan_ask *ask,
+                struct plan *ret_plan, const char **ret_field);
+
+#define PLAN_OWN_MAX (PLAN_PLACE__COUNT + 1)
+
+/**
+ * plan_own() - The mounts that a run or session makes for itself, before the home
+ * @ret_entries: As many as are returned
+ */
+size_t plan_own(const struct plan *plan, struct plan_entry ret_entries[PLAN_OWN_MAX]);
 
 /**
  * plan_system_lines() - Those lines of a passwd or group file that belong to the system

@@ -196,6 +196,12 @@ struct config_error {
     char text[512]; /* "FILE:LINE: SECTION: KEY: what is wrong" */
 };
 
+/* Where the policy of this host is: SYSCONFDIR/atelier. */
+extern const char *const config_dir;
+
+/* Where sessiond shows what it goes by, in one file, to whoever wants to know; root's. */
+#define POLICY_IN_FORCE ATELIER_RUN_DIR "/policy"
+
 #define CONFIG_ANY_OWNER ((uid_t)-1)
 
 /**

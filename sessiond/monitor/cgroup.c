@@ -122,7 +122,7 @@ void cgroup_user_free(struct cgroup *cg, struct cgroup_user *user)
  * Nobody gets more than half of what all have together. Files in a tmpfs are memory of no process:
  * with them somebody alone could fill the group of all, where the kernel would kill the others.
  */
-static int user_plan(const struct cgroup *cg, struct plan_cgroup *ret_plan, const char **ret_what)
+static int memory_share(const struct cgroup *cg, struct plan_cgroup *plan, const char **ret_what)
 {
     uint64_t all, host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     int r;
@@ -133,25 +133,73 @@ static int user_plan(const struct cgroup *cg, struct plan_cgroup *ret_plan, cons
         return r;
     if (all > host)
         all = host;
-    *ret_plan = plan_cgroup_user;
-    if (ret_plan->memory_max_bytes > all / 2)
-        ret_plan->memory_max_bytes = all / 2;
+    if (plan->memory_max_bytes > all / 2)
+        plan->memory_max_bytes = all / 2;
     return 0;
 }
 
-int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_user,
-                    const char **ret_what)
+static bool is_same(const struct plan_cgroup *a, const struct plan_cgroup *b)
+{
+    return a->memory_max_bytes == b->memory_max_bytes && a->pids_max == b->pids_max;
+}
+
+/* What is in the group keeps what it has: no limit goes down under it. */
+static int limits_keep(const struct cgroup *cg, const struct cgroup_user *user,
+                       struct plan_cgroup *plan, const char **ret_what)
+{
+    struct wire_receipt now = {0};
+    int r;
+
+    if (user->leaves == 0)
+        return 0;
+    *ret_what = "the limits of the user's group";
+    r = cg->ops->read(&user->node, &now);
+    if (r < 0)
+        return r;
+    if (now.cgroup_memory_max > plan->memory_max_bytes)
+        plan->memory_max_bytes = now.cgroup_memory_max;
+    if (now.cgroup_pids_max > plan->pids_max)
+        plan->pids_max = now.cgroup_pids_max;
+    return 0;
+}
+
+/* Return: 0 or a negative errno; nothing is written if nothing is different. */
+static int user_limit(const struct cgroup *cg, struct cgroup_user *user,
+                      const struct plan_cgroup *wanted, const char **ret_what)
+{
+    struct plan_cgroup plan;
+    int r;
+
+    if (!wanted || (user->has_plan && is_same(&user->plan, wanted)))
+        return 0;
+    plan = *wanted;
+    r = memory_share(cg, &plan, ret_what);
+    if (r == 0)
+        r = limits_keep(cg, user, &plan, ret_what);
+    if (r == 0)
+        r = cg->ops->limit_user(&user->node, &plan, ret_what);
+    if (r < 0)
+        return r;
+    /* With somebody in it, it may have more than was wanted: ask again the next time. */
+    user->has_plan = user->leaves == 0;
+    user->plan = *wanted;
+    return 0;
+}
+
+int cgroup_user_get(struct cgroup *cg, uint32_t uid, const struct plan_cgroup *plan,
+                    struct cgroup_user **ret_user, const char **ret_what)
 {
     struct cgroup_user *user = cg->users;
     char name[CGROUP_NAME_SIZE];
-    struct plan_cgroup plan;
     int r;
 
     while (user && (user->uid != uid || user->is_stale))
         user = user->next;
     if (user) {
-        *ret_user = user;
-        return 0;
+        r = user_limit(cg, user, plan, ret_what);
+        if (r == 0)
+            *ret_user = user;
+        return r;
     }
     user = calloc(1, sizeof(*user));
     if (!user)
@@ -166,9 +214,7 @@ int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_us
     if (r == 0 || r == -EEXIST)
         r = cgroup_node_open(&cg->root, name, &user->node);
     if (r == 0)
-        r = user_plan(cg, &plan, ret_what);
-    if (r == 0)
-        r = cg->ops->limit_user(&user->node, &plan, ret_what);
+        r = user_limit(cg, user, plan, ret_what);
     if (r < 0) {
         cgroup_node_close(&user->node);
         free(user);
@@ -214,11 +260,11 @@ static void leaf_list(struct cgroup *cg, struct cgroup_leaf *leaf)
 }
 
 static int leaf_make(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, const char *id,
-                     struct cgroup_leaf **ret_leaf, const char **ret_what)
+                     const struct plan *plan, struct cgroup_leaf **ret_leaf, const char **ret_what)
 {
     struct cgroup_user *user;
     struct cgroup_leaf *leaf;
-    int r = cgroup_user_get(cg, uid, &user, ret_what);
+    int r = cgroup_user_get(cg, uid, &plan->user, &user, ret_what);
 
     if (r < 0)
         return r;
@@ -234,19 +280,20 @@ static int leaf_make(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, con
     if (r == 0)
         r = cgroup_node_open(&user->node, leaf->name, &leaf->node);
     if (r == 0)
-        r = cg->ops->limit_leaf(&leaf->node, cgroup_plan_of(kind), ret_what);
+        r = cg->ops->limit_leaf(&leaf->node, &plan->leaf, ret_what);
     if (r < 0) {
         (void)cgroup_node_remove(&user->node, leaf->name);
         cgroup_leaf_free(leaf);
         return r;
     }
+    leaf->plan = plan->leaf;
     leaf_list(cg, leaf);
     *ret_leaf = leaf;
     return 0;
 }
 
 int cgroup_leaf_new(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, const char *id,
-                    struct cgroup_leaf **ret_leaf, const char **ret_what)
+                    const struct plan *plan, struct cgroup_leaf **ret_leaf, const char **ret_what)
 {
     int r;
 
@@ -255,7 +302,7 @@ int cgroup_leaf_new(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, cons
         return 0;
     }
     *ret_what = "";
-    r = leaf_make(cg, kind, uid, id, ret_leaf, ret_what);
+    r = leaf_make(cg, kind, uid, id, plan, ret_leaf, ret_what);
     if (r != -ENOENT && r != -ENODEV)
         return r;
     /* The tree was taken away. Those who lived in it are dead; is there a new one? */
@@ -265,7 +312,7 @@ int cgroup_leaf_new(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, cons
     if (r < 0)
         return r;
     log_notice("the control groups were made anew: opened again");
-    return leaf_make(cg, kind, uid, id, ret_leaf, ret_what);
+    return leaf_make(cg, kind, uid, id, plan, ret_leaf, ret_what);
 }
 
 int cgroup_leaf_find(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, const char *id,
@@ -278,7 +325,7 @@ int cgroup_leaf_find(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, con
 
     if (!cg->ops)
         return -ENODEV;
-    r = cgroup_user_get(cg, uid, &user, &what);
+    r = cgroup_user_get(cg, uid, NULL, &user, &what);
     if (r < 0)
         return r;
     leaf = leaf_alloc(cg, kind, user, id);
@@ -425,7 +472,7 @@ bool cgroup_leaf_matches(const struct cgroup_leaf *leaf, const struct wire_recei
     if (!leaf)
         return r->cgroup_mode == WIRE_CGROUP_NONE;
     return r->cgroup_mode == leaf->cg->ops->mode &&
-           leaf->cg->ops->matches(&leaf->node, cgroup_plan_of(leaf->kind), r);
+           leaf->cg->ops->matches(&leaf->node, &leaf->plan, r);
 }
 
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_usage)

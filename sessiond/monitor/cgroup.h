@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "common/wire.h"
+#include "policy/plan.h"
 
 /* memory, pids, cpu: as many trees at most, and descriptors that a new init needs. */
 #define CGROUP_TREES_MAX 3
@@ -77,13 +78,14 @@ enum wire_cgroup_mode cgroup_mode(const struct cgroup *cg);
 /**
  * cgroup_leaf_new() - Make a leaf with its limits
  * @id:       Of the run or session, WIRE_SESSION_ID_SIZE, valid
+ * @plan:     Limits of the leaf, and of the user; copied
  * @ret_leaf: NULL without control groups; else to be dropped
  * @ret_what: On failure: which file, static
  *
  * Return: 0 or a negative errno, and nothing is left of it.
  */
 int cgroup_leaf_new(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, const char *id,
-                    struct cgroup_leaf **ret_leaf, const char **ret_what);
+                    const struct plan *plan, struct cgroup_leaf **ret_leaf, const char **ret_what);
 
 /* Open the leaf of a session that was made by an earlier sessiond. Return: 0 or a negative errno.
  */
@@ -117,7 +119,7 @@ int cgroup_leaf_read(const struct cgroup_leaf *leaf, const char *members, pid_t 
 /* Is the process in the leaf? True without one. The kernel is asked; no answer is no. */
 bool cgroup_leaf_has(const struct cgroup_leaf *leaf, pid_t pid);
 
-/* Does a receipt show what the plan says of this leaf? */
+/* Does a receipt show the limits that this leaf was made with? */
 bool cgroup_leaf_matches(const struct cgroup_leaf *leaf, const struct wire_receipt *r);
 
 /* What it came to so far. */

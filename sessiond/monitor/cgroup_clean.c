@@ -271,7 +271,7 @@ static void sweep_tree(struct cgroup *cg, int dir)
         if (!is_user_name(e->d_name, &uid))
             continue;
         user_dir = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (user_dir < 0 || cgroup_user_get(cg, uid, &user, &what) < 0)
+        if (user_dir < 0 || cgroup_user_get(cg, uid, NULL, &user, &what) < 0)
             continue;
         sweep_user(cg, user, user_dir, uid);
         /* Empty: there may be many that were kept. The next look removes it, or not. */

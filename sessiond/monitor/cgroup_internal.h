@@ -56,6 +56,8 @@ struct cgroup_user {
     unsigned leaves;
     bool is_stale;    /* its directory is gone: nothing new in it */
     int64_t empty_ms; /* since when it has no leaf */
+    bool has_plan;
+    struct plan_cgroup plan; /* what was asked for; less where all have less */
     struct cgroup_node node;
 };
 
@@ -64,6 +66,7 @@ struct cgroup_leaf {
     struct cgroup *cg;
     struct cgroup_user *user;
     enum cgroup_kind kind;
+    struct plan_cgroup plan; /* of one that was made here */
     int64_t dropped_ms;
     bool is_late; /* said already that it does not go away */
     char name[CGROUP_NAME_SIZE];
@@ -81,17 +84,17 @@ struct cgroup {
     struct event *timer;
 };
 
-static inline const struct plan_cgroup *cgroup_plan_of(enum cgroup_kind kind)
-{
-    return kind == CGROUP_RUN ? &plan_cgroup_run : &plan_cgroup_session;
-}
-
 /* Open the directories of the options again. Return: 0 or a negative errno, and the old stay. */
 int cgroup_root_open(struct cgroup *cg, const char **ret_what);
 
-/* The group of a user, made and limited if need be; borrowed. */
-int cgroup_user_get(struct cgroup *cg, uint32_t uid, struct cgroup_user **ret_user,
-                    const char **ret_what);
+/**
+ * cgroup_user_get() - The group of a user, made if need be
+ * @plan:     Its limits; NULL: whatever they are. Lower ones than it has have to wait until nothing
+ *            is in it: who lives keeps what it was given
+ * @ret_user: Borrowed
+ */
+int cgroup_user_get(struct cgroup *cg, uint32_t uid, const struct plan_cgroup *plan,
+                    struct cgroup_user **ret_user, const char **ret_what);
 
 /* Close and release; nothing is removed. */
 void cgroup_user_free(struct cgroup *cg, struct cgroup_user *user);

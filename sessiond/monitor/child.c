@@ -75,22 +75,22 @@ static int priority_reset(void)
     return fd_write_full(fd, RUN_OOM_SCORE, strlen(RUN_OOM_SCORE));
 }
 
-static int step_rlimit(void)
+static int step_rlimit(const struct plan *plan)
 {
     int r = priority_reset();
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < plan_rlimits_count; i++) {
-        const struct plan_rlimit *p = &plan_rlimits[i];
+    for (uint32_t i = 0; i < plan->rlimit_count && i < PLAN_RLIMITS_MAX; i++) {
+        const struct plan_rlimit *p = &plan->rlimits[i];
         struct rlimit now, wanted;
 
         if (getrlimit((__rlimit_resource_t)p->resource, &now) < 0)
             return -errno;
-        wanted.rlim_max = p->value;
+        wanted.rlim_max = p->resource == RLIMIT_CPU ? p->value + 1 : p->value;
         if (wanted.rlim_max > now.rlim_max && !p->is_exact)
             wanted.rlim_max = now.rlim_max;
-        wanted.rlim_cur = wanted.rlim_max;
+        wanted.rlim_cur = p->value < wanted.rlim_max ? p->value : wanted.rlim_max;
         if (setrlimit((__rlimit_resource_t)p->resource, &wanted) < 0)
             return -errno;
     }
@@ -225,7 +225,7 @@ _Noreturn void child_main(const struct spawner_setup *setup, const struct spawn_
 
     (void)umask(022);
     step(sock, WIRE_STEP_STDIO, step_stdio(fds));
-    step(sock, WIRE_STEP_RLIMIT, step_rlimit());
+    step(sock, WIRE_STEP_RLIMIT, step_rlimit(&req->plan));
     step(sock, WIRE_STEP_GROUPS, step_groups(req));
     if (!SABOTAGED("setuid")) {
         step(sock, WIRE_STEP_IDS, step_ids(req));

@@ -103,14 +103,14 @@ static _Noreturn void reap(int sock, pid_t payload)
 }
 
 _Noreturn void init_main(const struct spawner_setup *setup, const struct spawn_request *req,
-                         int fds[SPAWN_FD_COUNT])
+                         int fds[SPAWN_FD_COUNT], const int *tree_fds)
 {
     int sock = fds[SPAWN_FD_SOCKET], r;
     const char *what = "";
     pid_t payload;
 
     bind_to_parent(sock);
-    r = tree_add_run(req, &setup->texts, fds[SPAWN_FD_WORK], &what);
+    r = tree_add_run(req, &setup->texts, fds[SPAWN_FD_WORK], tree_fds, &what);
     if (r < 0)
         run_step_failed(sock, WIRE_STEP_MOUNT, -r, what);
     if (sethostname(HOST_NAME, strlen(HOST_NAME)) < 0)

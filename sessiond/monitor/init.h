@@ -18,6 +18,6 @@
  * Must not: return; start the payload when any step failed.
  */
 _Noreturn void init_main(const struct spawner_setup *setup, const struct spawn_request *req,
-                         int fds[SPAWN_FD_COUNT]);
+                         int fds[SPAWN_FD_COUNT], const int *tree_fds);
 
 #endif

@@ -88,7 +88,10 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
     if (r.seccomp != 2 || r.seccomp_filters != terms->filters_before + 1)
         return -EPERM;
     *ret_what = "rlimits";
-    if (!receipt_limits_match(&r))
+    if (!receipt_limits_match(&r, terms->plan))
+        return -EPERM;
+    *ret_what = receipt_places_fault(holder, terms->plan);
+    if (*ret_what)
         return -EPERM;
     *ret_what = "an open directory";
     e = fds_check(holder);

@@ -21,6 +21,7 @@ struct lease_terms {
     uint32_t filters_before; /* of the login's process, at OPEN */
     uint64_t init_ns[WIRE_NS__COUNT];
     pid_t init;
+    const struct plan *plan;
     const struct cgroup_leaf *leaf; /* where both processes have to be; NULL: none */
 };
 

@@ -13,6 +13,7 @@ monitor_sources = \
 	%D%/fdcheck.c %D%/fdcheck.h \
 	%D%/guard.c %D%/guard.h \
 	%D%/home.c %D%/home.h \
+	%D%/hosttree.c %D%/hosttree.h \
 	%D%/init.c %D%/init.h \
 	%D%/lease.c %D%/lease.h \
 	%D%/listener.c %D%/listener.h \
@@ -26,6 +27,8 @@ monitor_sources = \
 	%D%/netkeep.c %D%/netkeep.h \
 	%D%/nscd.c %D%/nscd.h \
 	%D%/pidfd.h \
+	%D%/policy_load.c %D%/policy_load.h \
+	%D%/policy_tool.c %D%/policy_tool.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \
 	%D%/request.c %D%/request.h \
@@ -53,7 +56,7 @@ sessiond_monitor_sessiond_SOURCES = $(monitor_sources)
 sessiond_monitor_sessiond_CFLAGS = $(pie_cflags) $(CAP_CFLAGS) $(EVENT_CFLAGS)
 sessiond_monitor_sessiond_LDFLAGS = $(pie_ldflags)
 sessiond_monitor_sessiond_LDADD = libpolicy.la libsessiond_shared.la libcommon.la \
-	$(SECCOMP_LIBS) $(CAP_LIBS) $(EVENT_LIBS)
+	$(CONFUSE_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS) $(EVENT_LIBS)
 
 # Never installed: protections can be taken away one at a time (tests/sabotage).
 EXTRA_PROGRAMS += sessiond/monitor/sessiond-sabotage

@@ -4,7 +4,8 @@
  *
  * Start, in this order:
  *   1. descriptors, signals, environment   (nothing inherited decides anything)
- *   2. socket, homes, host's namespaces, control groups (cheap checks before anything is changed)
+ *   2. sockets, policy, homes, host's namespaces, control groups (cheap checks before anything is
+ *      changed)
  *   3. network rules                       (before anything could use the network)
  *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
  *   5. event loop, canary, core.sock, the watch over the rules
@@ -42,6 +43,8 @@
 #include "sessiond/monitor/net.h"
 #include "sessiond/monitor/netkeep.h"
 #include "sessiond/monitor/nscd.h"
+#include "sessiond/monitor/policy_load.h"
+#include "sessiond/monitor/policy_tool.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/scope.h"
 #include "sessiond/monitor/session.h"
@@ -70,14 +73,25 @@ struct daemon {
     struct cgroup_config groups;
     int spawner_pidfd;
     int exit_code;
-    bool is_removal; /* take the network rules away, do nothing else */
+    bool is_removal;       /* take the network rules away, do nothing else */
+    enum policy_tool tool; /* look at the policy, do nothing else */
+    const char *tool_file, *tool_who;
 };
 
 const char *argp_program_version = PACKAGE_STRING;
 
 #define OPTION_REMOVE_RULES 256 /* no short form: nobody may type it by mistake */
 
+#define OPTION_CHECK   257
+#define OPTION_SHOW    258
+#define OPTION_EXPLAIN 259
+
 static const struct argp_option options[] = {
+    {"check-policy", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
+     "Read the policy (or FILE alone, of any owner), say what is wrong, and exit", 0},
+    {"show-policy", OPTION_SHOW, "FILE", OPTION_ARG_OPTIONAL, "Show all of it, and exit", 0},
+    {"explain-policy", OPTION_EXPLAIN, "UID[:GID,...]", 0,
+     "Show what this user gets by it, and exit", 0},
     {"remove-network-rules", OPTION_REMOVE_RULES, 0, 0,
      "Take the network rules away, and exit: participants are no longer held", 0},
     {"resolver", 'r', "ADDRESS", 0, "Open ADDRESS on port 53 to runs with net public (repeatable)",
@@ -98,6 +112,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPTION_REMOVE_RULES:
         d->is_removal = true;
+        return 0;
+    case OPTION_CHECK:
+    case OPTION_SHOW:
+        d->tool = key == OPTION_CHECK ? POLICY_TOOL_CHECK : POLICY_TOOL_SHOW;
+        d->tool_file = arg;
+        return 0;
+    case OPTION_EXPLAIN:
+        d->tool = POLICY_TOOL_EXPLAIN;
+        d->tool_who = arg;
         return 0;
     case 'r':
         switch (net_resolver_add(&d->net, arg)) {
@@ -124,6 +147,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_ARG:
+        if (d->tool != POLICY_TOOL_NONE && !d->tool_file) {
+            d->tool_file = arg;
+            return 0;
+        }
         argp_error(state, "there are no arguments, only options");
         return EINVAL;
     default:
@@ -264,12 +291,29 @@ static void on_terminate(evutil_socket_t sig, short what, void *arg)
     (void)event_base_loopbreak(d->monitor.base);
 }
 
+/* All or nothing. What lives keeps what it has either way. */
+static void policy_again(struct daemon *d, struct config_error *error)
+{
+    char status[sizeof(error->text) + 64];
+
+    if (policy_load(&d->monitor, error) == 0) {
+        log_info("policy read again profiles=%u", d->monitor.policy->count);
+        notify_send("STATUS=");
+        return;
+    }
+    log_error("the policy was not read again, the old one stays: %s", error->text);
+    (void)snprintf(status, sizeof(status), "STATUS=The old policy stays: %s", error->text);
+    notify_send(status);
+}
+
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
     struct daemon *d = arg;
+    struct config_error error;
 
     (void)sig;
     (void)what;
+    policy_again(d, &error);
     netkeep_reload(d->monitor.netkeep);
 }
 
@@ -363,6 +407,7 @@ int main(int argc, char *argv[])
     static struct daemon d;
     struct listen_fd sockets[] = {{.name = "core", .type = SOCK_SEQPACKET},
                                   {.name = "session", .type = SOCK_SEQPACKET}};
+    struct config_error error;
     const char *what;
     int r;
 
@@ -370,6 +415,8 @@ int main(int argc, char *argv[])
     signals_reset();
     notify_init();
     (void)argp_parse(&parser, argc, argv, 0, NULL, &d);
+    if (d.tool != POLICY_TOOL_NONE)
+        return policy_tool_run(d.tool, d.tool_file, d.tool_who);
     log_init("sessiond");
     if (geteuid() != 0 || getuid() != 0) {
         log_error("cannot start: only root can confine others");
@@ -389,6 +436,11 @@ int main(int argc, char *argv[])
     r = listen_fds_take(sockets, sizeof(sockets) / sizeof(sockets[0]), &what);
     if (r < 0)
         return start_failed(what, r);
+    r = policy_load(&d.monitor, &error);
+    if (r < 0) {
+        log_error("cannot start: the policy is wrong: %s", error.text);
+        return EX_CONFIG;
+    }
     r = home_init(&what);
     if (r < 0)
         return start_failed(what, r);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "policy/policy.h"
 #include "sessiond/monitor/scope.h"
 
 struct canary;
@@ -21,6 +22,7 @@ struct session;
 struct monitor {
     struct event_base *base;
     int spawner_sock;
+    const struct policy *policy; /* what is new gets this; plans are copies */
     struct canary *canary;
     struct cgroup *cgroup;
     struct core *core;

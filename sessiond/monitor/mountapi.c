@@ -14,10 +14,8 @@
 
 #include "common/banned.h"
 
-static int attr_set_at(int dirfd, const char *path, unsigned flags, uint64_t attr_set,
-                       uint64_t propagation)
+static int attr_change(int dirfd, const char *path, unsigned flags, struct mount_attr attr)
 {
-    struct mount_attr attr = {.attr_set = attr_set, .propagation = propagation};
 
     if (syscall(SYS_mount_setattr, dirfd, path, flags, &attr, sizeof(attr)) < 0)
         return -errno;
@@ -37,7 +35,8 @@ int mount_clone(int dirfd, const char *path, int recursive, uint64_t attr_set)
         return -errno;
     /* Private: a copy of a shared mount is its peer, and would follow what the host mounts later.
      */
-    r = attr_set_at(fd, "", AT_EMPTY_PATH | deep, attr_set, MS_PRIVATE);
+    r = attr_change(fd, "", AT_EMPTY_PATH | deep,
+                    (struct mount_attr){.attr_set = attr_set, .propagation = MS_PRIVATE});
     return r < 0 ? r : fd_take(&fd);
 }
 
@@ -50,7 +49,25 @@ int mount_attach(int tree_fd, const char *target)
 
 int mount_restrict(const char *target, uint64_t attr_set)
 {
-    return attr_set_at(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW, attr_set, 0);
+    return attr_change(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW,
+                       (struct mount_attr){.attr_set = attr_set});
+}
+
+int mount_loosen(const char *target, uint64_t attr_clr)
+{
+    return attr_change(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW,
+                       (struct mount_attr){.attr_clr = attr_clr});
+}
+
+int open_plain(const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+    return fd < 0 ? -errno : (int)fd;
 }
 
 int open_beneath(int dirfd, const char *path, int flags)

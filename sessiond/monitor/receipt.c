@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -328,7 +331,7 @@ static bool groups_match(const struct wire_receipt *r, const struct spawn_reques
 }
 
 /* At most what the plan says; less where sessiond itself was given less, and less is stronger. */
-bool receipt_limits_match(const struct wire_receipt *r)
+bool receipt_limits_match(const struct wire_receipt *r, const struct plan *plan)
 {
     const struct {
         int resource;
@@ -341,8 +344,8 @@ bool receipt_limits_match(const struct wire_receipt *r)
     };
 
     for (size_t i = 0; i < sizeof(read_back) / sizeof(read_back[0]); i++) {
-        for (size_t k = 0; k < plan_rlimits_count; k++) {
-            const struct plan_rlimit *p = &plan_rlimits[k];
+        for (uint32_t k = 0; k < plan->rlimit_count; k++) {
+            const struct plan_rlimit *p = &plan->rlimits[k];
 
             if (p->resource == read_back[i].resource &&
                 (read_back[i].value > p->value || (p->is_exact && read_back[i].value < p->value)))
@@ -350,6 +353,60 @@ bool receipt_limits_match(const struct wire_receipt *r)
         }
     }
     return true;
+}
+
+/* A tmpfs of this size, in whole pages. */
+static bool size_matches(int root_fd, const char *path, const struct plan_size *size)
+{
+    cleanup_close int fd = openat(root_fd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct statfs fs;
+
+    return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+           (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize == size->bytes &&
+           fs.f_files == size->inodes;
+}
+
+static bool tree_matches(int root_fd, const char *path)
+{
+    cleanup_close int fd = openat(root_fd, path + 1, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const long wanted = ST_RDONLY | ST_NOSUID | ST_NODEV;
+    struct statfs fs;
+
+    return fd >= 0 && fstatfs(fd, &fs) == 0 && ((long)fs.f_flags & wanted) == wanted;
+}
+
+static bool cpu_time_matches(int proc_fd, const struct plan *plan)
+{
+    char buf[STATUS_ROOM];
+    uint64_t seconds;
+
+    for (uint32_t i = 0; i < plan->rlimit_count; i++) {
+        if (plan->rlimits[i].resource != RLIMIT_CPU)
+            continue;
+        return file_read_text(proc_fd, "limits", buf, sizeof(buf)) == 0 &&
+               limit_parse(buf, "Max cpu time", &seconds) == 0 && seconds <= plan->rlimits[i].value;
+    }
+    return true;
+}
+
+const char *receipt_places_fault(pid_t pid, const struct plan *plan)
+{
+    cleanup_close int proc_fd = proc_open(pid), root_fd = -1;
+
+    if (proc_fd >= 0)
+        root_fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root_fd < 0)
+        return "root directory";
+#define PLACE_CHECK(id, target, key)                                                               \
+    if (!size_matches(root_fd, target, &plan->sizes[PLAN_PLACE_##id]))                             \
+        return "size of /" target;
+    PLAN_PLACES(PLACE_CHECK)
+#undef PLACE_CHECK
+    for (uint32_t i = 0; i < plan->tree_count; i++) {
+        if (!tree_matches(root_fd, plan->trees[i]))
+            return "trees";
+    }
+    return cpu_time_matches(proc_fd, plan) ? NULL : "processor time";
 }
 
 static bool is_own(const struct wire_receipt *r, enum wire_ns ns)
@@ -370,7 +427,7 @@ int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req
         {(r->cap_inh | r->cap_prm | r->cap_eff | r->cap_bnd | r->cap_amb) == 0, "capabilities"},
         {r->no_new_privs == 1, "no_new_privs"},
         {r->seccomp == 2 && r->seccomp_filters == own_filters + 1, "seccomp"},
-        {receipt_limits_match(r), "rlimits"},
+        {receipt_limits_match(r, &req->plan), "rlimits"},
         {cgroup_leaf_matches(leaf, r), "control group"},
         {is_own(r, WIRE_NS_MNT), "mount namespace"},
         {is_own(r, WIRE_NS_PID), "pid namespace"},
@@ -387,5 +444,6 @@ int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req
             return -EPERM;
         }
     }
-    return 0;
+    *ret_what = receipt_places_fault((pid_t)r->pid, &req->plan);
+    return *ret_what ? -EPERM : 0;
 }

@@ -46,13 +46,23 @@ int receipt_filters(pid_t pid, uint32_t *ret_filters);
 uint64_t receipt_host_namespace(enum wire_ns ns);
 
 /* Are the limits that a receipt shows those of the plan, or less? */
-bool receipt_limits_match(const struct wire_receipt *r);
+bool receipt_limits_match(const struct wire_receipt *r, const struct plan *plan);
+
+/**
+ * receipt_places_fault() - What a receipt has no field for: sizes of file systems, processor time
+ * @pid:   The process of the receipt, which still stands still
+ *
+ * Asked of the kernel through /proc/PID/root, where nobody but root has made anything yet.
+ *
+ * Return: NULL if all is as the plan says, else what is not, static.
+ */
+const char *receipt_places_fault(pid_t pid, const struct plan *plan);
 
 /**
  * receipt_verify() - Compare a receipt with what was asked for
  * @r:        The receipt, borrowed
- * @req:      What was asked for, borrowed
- * @leaf:     Its limits are the plan's
+ * @req:      What was asked for, with its plan, borrowed
+ * @leaf:     The process has to be in it
  * @ret_what: On failure: the property that differs, static
  *
  * Return: 0, or -EPERM: the run must not go on.

@@ -19,6 +19,7 @@
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/fdcheck.h"
 #include "sessiond/monitor/home.h"
+#include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
 #include "sessiond/monitor/spawned.h"
@@ -49,7 +50,6 @@ struct run {
     struct wire_run_failed failed; /* step and error, if one was reported */
     bool has_failed;
 
-    uint32_t wall_ms;
     int64_t started_us;
     struct event *timer; /* set-up limit, then wall limit */
     struct canary_waiter waiter;
@@ -216,7 +216,7 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
     }
     msg.receipt.net_revision = m->net_revision;
     msg.receipt.canary_age_ms = canary_age_ms(m->canary);
-    if (timer_set(run, run->wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
+    if (timer_set(run, run->request.plan.wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
         run_note_failure(run, WIRE_STEP_EXEC, EPIPE, "");
         run_stop(run);
         return;
@@ -264,12 +264,18 @@ static void run_on_dead(void *arg)
 
 static const struct spawned_ops run_ops = {.on_packet = run_on_packet, .on_dead = run_on_dead};
 
+static void fds_done(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
+}
+
 /* The leaf, and its descriptors behind the others. */
 static int run_leaf(struct run *run, int *ret_fds, size_t *ret_n, const char **ret_what)
 {
     struct monitor *m = run->monitor;
-    int r =
-        cgroup_leaf_new(m->cgroup, CGROUP_RUN, run->request.uid, run->run_id, &run->leaf, ret_what);
+    int r = cgroup_leaf_new(m->cgroup, CGROUP_RUN, run->request.uid, run->run_id,
+                            &run->request.plan, &run->leaf, ret_what);
 
     if (r == 0)
         r = cgroup_leaf_fds(run->leaf, ret_fds, ret_n);
@@ -282,10 +288,11 @@ static int run_leaf(struct run *run, int *ret_fds, size_t *ret_n, const char **r
 
 static void run_spawn(struct run *run)
 {
-    int fds[SPAWN_FD_COUNT - 1 + CGROUP_TREES_MAX], *groups = fds + SPAWN_FD_COUNT - 1, r;
+    int fds[SPAWN_FD_COUNT - 1 + CGROUP_TREES_MAX + POLICY_TREES_MAX];
+    int *groups = fds + SPAWN_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
-    size_t group_count;
+    size_t group_count, count;
 
     r = home_tree(run->request.name, run->request.uid, run->request.gid, HOME_WORK, &tree, &what);
     if (r < 0) {
@@ -302,12 +309,18 @@ static void run_spawn(struct run *run)
         run_fail_now(run, WIRE_STEP_CGROUP, -r, what);
         return;
     }
+    r = hosttree_open(&run->request.plan, groups + group_count, &what);
+    if (r < 0) {
+        fds_done(groups, group_count);
+        run_fail_now(run, WIRE_STEP_MOUNT, -r, what);
+        return;
+    }
+    count = group_count + run->request.plan.tree_count;
     r = timer_set(run, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&run->spawned, run->monitor->base, run->monitor->spawner_sock,
-                          &run->request, fds, SPAWN_FD_COUNT - 1 + group_count, &run_ops, run);
-    for (size_t i = 0; i < group_count; i++)
-        (void)close(groups[i]);
+                          &run->request, fds, SPAWN_FD_COUNT - 1 + count, &run_ops, run);
+    fds_done(groups, count);
     if (r < 0) {
         run_fail_now(run, WIRE_STEP_SPAWN, -r, "");
         return;
@@ -385,7 +398,24 @@ static struct run *run_find(struct monitor *m, uint32_t tag)
     return NULL;
 }
 
-static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
+/* What the policy gives this user. Return: the field that asks for more, or NULL. */
+static const char *plan_fault(const struct monitor *m, const struct wire_run_start *msg,
+                              struct plan *ret_plan)
+{
+    const struct plan_ask ask = {.wall_ms = msg->wall_ms};
+    uint32_t gids[WIRE_GROUPS_MAX];
+    const char *field;
+
+    for (uint32_t i = 0; i < msg->group_count; i++)
+        gids[i] = msg->groups[i].gid;
+    return policy_plan(m->policy, POLICY_RUN, msg->uid, gids, msg->group_count, &ask, ret_plan,
+                       &field) < 0
+               ? field
+               : NULL;
+}
+
+static struct run *run_new(struct monitor *m, const struct wire_run_start *msg,
+                           const struct plan *plan)
 {
     struct run *run = calloc(1, sizeof(*run));
 
@@ -398,7 +428,6 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
     }
     run->monitor = m;
     run->tag = msg->head.tag;
-    run->wall_ms = msg->wall_ms;
     run->spawned = (struct spawned){.sock = -1, .pidfd = -1};
     run->waiter = (struct canary_waiter){.fn = on_canary, .arg = run};
     run->request = (struct spawn_request){
@@ -407,6 +436,7 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
         .gid = msg->gid,
         .net = msg->net,
         .group_count = msg->group_count,
+        .plan = *plan,
     };
     memcpy(run->request.groups, msg->groups, sizeof(run->request.groups));
     memcpy(run->request.name, msg->name, sizeof(run->request.name));
@@ -420,10 +450,13 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg)
 void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_extra *extra)
 {
     const char *fault = request_fault(msg);
+    struct plan plan;
     struct run *run;
 
     if (!fault && run_find(m, msg->head.tag))
         fault = "tag";
+    if (!fault)
+        fault = plan_fault(m, msg, &plan);
     if (!fault)
         fault = fds_fault(msg, extra);
     if (fault) {
@@ -435,7 +468,7 @@ void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_e
         answer_failed(m, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "cgroup_mode");
         return;
     }
-    run = m->run_count < WIRE_RUNS_MAX ? run_new(m, msg) : NULL;
+    run = m->run_count < WIRE_RUNS_MAX ? run_new(m, msg, &plan) : NULL;
     if (!run) {
         answer_failed(m, msg->head.tag, WIRE_STEP_BUSY, EAGAIN, "");
         return;

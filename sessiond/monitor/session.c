@@ -14,6 +14,7 @@
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/home.h"
+#include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
@@ -416,7 +417,8 @@ static void offer(struct session *s)
         r = session_group_enter(s);
     if (r == 0) {
         s->record.holder_start = start;
-        r = session_offer_send(s->conn, s->record.session_id, s->spawned.pidfd, &s->monitor->scope);
+        r = session_offer_send(s->conn, s->record.session_id, &s->request.plan, s->spawned.pidfd,
+                               &s->monitor->scope);
     }
     if (r == 0)
         r = session_timer(s, SESSION_LEASE_MS);
@@ -463,13 +465,19 @@ static void session_on_dead(void *arg)
 static const struct spawned_ops session_ops = {
     .on_packet = session_on_packet, .on_spawned = session_on_spawned, .on_dead = session_on_dead};
 
+static void fds_done(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
+}
+
 static void session_spawn(struct session *s)
 {
-    int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX];
+    int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX + POLICY_TREES_MAX];
     int *groups = fds + SPAWN_SESSION_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
-    size_t group_count;
+    size_t group_count, count;
 
     r = home_tree(s->request.name, s->request.uid, s->request.gid, HOME_WHOLE, &tree, &what);
     if (r < 0) {
@@ -483,12 +491,18 @@ static void session_spawn(struct session *s)
         session_deny(s, WIRE_STEP_CGROUP, -r, what);
         return;
     }
+    r = hosttree_open(&s->request.plan, groups + group_count, &what);
+    if (r < 0) {
+        fds_done(groups, group_count);
+        session_deny(s, WIRE_STEP_MOUNT, -r, what);
+        return;
+    }
+    count = group_count + s->request.plan.tree_count;
     r = session_timer(s, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&s->spawned, s->monitor->base, s->monitor->spawner_sock, &s->request, fds,
-                          SPAWN_SESSION_FD_COUNT - 1 + group_count, &session_ops, s);
-    for (size_t i = 0; i < group_count; i++)
-        (void)close(groups[i]);
+                          SPAWN_SESSION_FD_COUNT - 1 + count, &session_ops, s);
+    fds_done(groups, count);
     if (r < 0) {
         session_deny(s, WIRE_STEP_SPAWN, -r, "");
         return;
@@ -529,6 +543,20 @@ static const char *answer_fault(struct monitor *m, const struct session *s,
     return NULL;
 }
 
+/* What the policy gives this user, from here to the end of the session. */
+static void plan_make(struct session *s)
+{
+    const struct plan_ask nothing = {0};
+    uint32_t gids[WIRE_GROUPS_MAX];
+    const char *field;
+
+    for (uint32_t i = 0; i < s->request.group_count; i++)
+        gids[i] = s->request.groups[i].gid;
+    (void)policy_plan(s->monitor->policy, POLICY_LOGIN, s->request.uid, gids,
+                      s->request.group_count, &nothing, &s->request.plan, &field);
+    s->terms.plan = &s->request.plan;
+}
+
 void session_answer(struct monitor *m, const struct wire_session_answer *msg)
 {
     struct session *s = m->sessions;
@@ -557,6 +585,7 @@ void session_answer(struct monitor *m, const struct wire_session_answer *msg)
         .group_count = msg->group_count,
     };
     memcpy(s->request.groups, msg->groups, sizeof(s->request.groups));
+    plan_make(s);
     memcpy(s->request.name, msg->name, sizeof(s->request.name));
     memcpy(s->request.shell, msg->shell, sizeof(s->request.shell));
     memcpy(s->record.name, msg->name, sizeof(s->record.name));

@@ -18,8 +18,8 @@ int session_group_make(struct session *s, int ret_fds[CGROUP_TREES_MAX], size_t 
                        const char **ret_what)
 {
     struct cgroup *cg = s->monitor->cgroup;
-    int r = cgroup_leaf_new(cg, CGROUP_SESSION, s->record.uid, s->record.session_id, &s->leaf,
-                            ret_what);
+    int r = cgroup_leaf_new(cg, CGROUP_SESSION, s->record.uid, s->record.session_id,
+                            &s->request.plan, &s->leaf, ret_what);
 
     if (r == 0)
         r = cgroup_leaf_fds(s->leaf, ret_fds, ret_n);

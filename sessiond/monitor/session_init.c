@@ -141,7 +141,7 @@ static _Noreturn void serve(void)
 }
 
 _Noreturn void session_init_main(const struct spawner_setup *setup, const struct spawn_request *req,
-                                 const int fds[SPAWN_SESSION_FD_COUNT])
+                                 const int fds[SPAWN_SESSION_FD_COUNT], const int *tree_fds)
 {
     struct report ready = {.kind = REPORT_READY};
     int sock = fds[SPAWN_SESSION_FD_SOCKET];
@@ -151,7 +151,7 @@ _Noreturn void session_init_main(const struct spawner_setup *setup, const struct
     (void)prctl(PR_SET_NAME, "atelier-login");
     if (children < 0)
         run_step_failed(sock, WIRE_STEP_INIT, -children, "signals");
-    r = tree_add_session(req, &setup->texts, fds[SPAWN_SESSION_FD_HOME], &what);
+    r = tree_add_session(req, &setup->texts, fds[SPAWN_SESSION_FD_HOME], tree_fds, &what);
     if (r < 0)
         run_step_failed(sock, WIRE_STEP_MOUNT, -r, what);
     if (sethostname(HOST_NAME, strlen(HOST_NAME)) < 0)

@@ -17,6 +17,6 @@
  * credentials; keep a descriptor that leads into the host's tree.
  */
 _Noreturn void session_init_main(const struct spawner_setup *setup, const struct spawn_request *req,
-                                 const int fds[SPAWN_SESSION_FD_COUNT]);
+                                 const int fds[SPAWN_SESSION_FD_COUNT], const int *tree_fds);
 
 #endif

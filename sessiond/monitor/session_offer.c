@@ -39,23 +39,25 @@ static int filter_fill(void)
 
 int session_offer_init(void)
 {
-    if (plan_rlimits_count > SESSION_RLIMITS_MAX)
-        return -E2BIG;
     offer.head = (struct session_head){
         .version = SESSION_WIRE_VERSION, .type = SESSION_OPENED, .size_bytes = sizeof(offer)};
     offer.setns_flags = JOIN;
-    for (size_t i = 0; i < plan_rlimits_count; i++)
-        offer.rlimits[i] = (struct session_rlimit){.resource = plan_rlimits[i].resource,
-                                                   .is_exact = plan_rlimits[i].is_exact,
-                                                   .value = plan_rlimits[i].value};
-    offer.rlimit_count = (uint32_t)plan_rlimits_count;
     return filter_fill();
 }
 
-int session_offer_send(int conn, const char *session_id, int pidfd, const struct scope *scope)
+_Static_assert(PLAN_RLIMITS_MAX <= SESSION_RLIMITS_MAX, "all limits of a plan fit");
+
+int session_offer_send(int conn, const char *session_id, const struct plan *plan, int pidfd,
+                       const struct scope *scope)
 {
     int fds[2] = {[SESSION_FD_INIT] = pidfd, [SESSION_FD_LANDLOCK] = scope->ruleset_fd};
 
+    memset(offer.rlimits, 0, sizeof(offer.rlimits));
+    for (uint32_t i = 0; i < plan->rlimit_count; i++)
+        offer.rlimits[i] = (struct session_rlimit){.resource = plan->rlimits[i].resource,
+                                                   .is_exact = plan->rlimits[i].is_exact,
+                                                   .value = plan->rlimits[i].value};
+    offer.rlimit_count = plan->rlimit_count;
     str_cut(offer.session_id, sizeof(offer.session_id), session_id);
     str_cut(offer.probe_name, sizeof(offer.probe_name), scope->probe_name);
     offer.has_landlock = scope->ruleset_fd >= 0;

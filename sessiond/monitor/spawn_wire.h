@@ -14,6 +14,7 @@
 
 #include "common/str.h"
 #include "common/wire.h"
+#include "policy/plan.h"
 
 enum spawn_kind {
     SPAWN_RUN,
@@ -42,8 +43,8 @@ enum spawn_session_fd {
 };
 
 /*
- * Behind those: what puts the init into its control groups, as cgroup_leaf_fds() gives it. The
- * init has none of them any more when it begins.
+ * Behind those: what puts the init into its control groups, as cgroup_leaf_fds() gives it, of which
+ * it has none any more when it begins; then the trees of the plan, as hosttree_open() gives them.
  */
 #define SPAWN_GROUPS_MAX 3u
 
@@ -58,6 +59,7 @@ struct spawn_request {
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE];
     char shell[WIRE_PATH_SIZE]; /* of a session; "": PLAN_SESSION_SHELL */
+    struct plan plan;           /* what it gets; tree_count says how many trees come along */
 };
 
 enum report_kind {

@@ -76,7 +76,7 @@ static uint64_t namespaces(const struct spawn_request *req)
 
 static void request_serve(const struct spawner_setup *setup, int sock,
                           const struct spawn_request *req, int fds[SPAWN_FD_COUNT],
-                          const int groups[])
+                          const int groups[], const int *trees)
 {
     struct report rep = {.kind = REPORT_SPAWNED};
     cleanup_close int pidfd = -1;
@@ -101,8 +101,8 @@ static void request_serve(const struct spawner_setup *setup, int sock,
         if (r < 0)
             run_step_failed(fds[SPAWN_FD_SOCKET], WIRE_STEP_CGROUP, -r, what);
         if (req->kind == SPAWN_SESSION)
-            session_init_main(setup, req, fds);
-        init_main(setup, req, fds);
+            session_init_main(setup, req, fds, trees);
+        init_main(setup, req, fds, trees);
     }
     if (pid < 0)
         report_failure(fds[SPAWN_FD_SOCKET], WIRE_STEP_CLONE, errno, "clone3");
@@ -131,15 +131,20 @@ static _Noreturn void spawner_loop(const struct spawner_setup *setup, int sock)
         struct spawn_request req;
         int fds[SPAWN_FD_COUNT];
         struct msg_extra extra;
-        size_t n, want;
+        size_t n, want, more;
 
         if (msg_recv(sock, &req, sizeof(req), &n, &extra) < 0 || n == 0)
             _exit(0);
-        want = n == sizeof(req) && req.cgroup_fds <= SPAWN_GROUPS_MAX ? fds_wanted(&req) : 0;
-        if (want > 0 && extra.nfds == want + req.cgroup_fds) {
+        want = n == sizeof(req) && req.cgroup_fds <= SPAWN_GROUPS_MAX &&
+                       req.plan.tree_count <= POLICY_TREES_MAX
+                   ? fds_wanted(&req)
+                   : 0;
+        more = want > 0 ? req.cgroup_fds + req.plan.tree_count : 0;
+        if (want > 0 && extra.nfds == want + more) {
             for (size_t i = 0; i < SPAWN_FD_COUNT; i++)
                 fds[i] = i < want ? extra.fds[i] : -1;
-            request_serve(setup, sock, &req, fds, extra.fds + want);
+            request_serve(setup, sock, &req, fds, extra.fds + want,
+                          extra.fds + want + req.cgroup_fds);
         }
         msg_extra_done(&extra);
     }

@@ -26,7 +26,9 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/mountapi.h"
 
 #include "common/banned.h"
@@ -298,14 +300,21 @@ static int home_bind(const struct spawn_request *req, int home_fd)
 
 /* What runs and sessions have in common; /etc/atelier is still writable afterwards. */
 static int own_add(const struct spawn_request *req, const struct tree_texts *texts,
-                   const char **ret_what)
+                   const int *tree_fds, const char **ret_what)
 {
+    struct plan_entry own[PLAN_OWN_MAX];
+    size_t count;
     int r;
 
     *ret_what = "proc";
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0)
         return -errno;
-    r = entries_apply(plan_run, plan_run_count, "", ret_what);
+    count = plan_own(&req->plan, own);
+    if (SABOTAGED("sizes"))
+        own[PLAN_PLACE_TMP].bytes *= 2;
+    r = entries_apply(own, count, "", ret_what);
+    if (r == 0)
+        r = hosttree_attach(&req->plan, tree_fds, ret_what);
     if (r < 0)
         return r;
     *ret_what = "etc/atelier";
@@ -313,9 +322,9 @@ static int own_add(const struct spawn_request *req, const struct tree_texts *tex
 }
 
 int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
-                 const char **ret_what)
+                 const int *tree_fds, const char **ret_what)
 {
-    int r = own_add(req, texts, ret_what);
+    int r = own_add(req, texts, tree_fds, ret_what);
 
     if (r == 0)
         r = mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
@@ -329,10 +338,10 @@ int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts
 }
 
 int tree_add_session(const struct spawn_request *req, const struct tree_texts *texts, int home_fd,
-                     const char **ret_what)
+                     const int *tree_fds, const char **ret_what)
 {
     char line[32 + WIRE_PATH_SIZE];
-    int r = own_add(req, texts, ret_what);
+    int r = own_add(req, texts, tree_fds, ret_what);
 
     if (r < 0)
         return r;

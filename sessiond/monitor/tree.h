@@ -37,6 +37,7 @@ int tree_enter_base(const struct tree_texts *texts, const char **ret_what);
  * @req:      Whose, borrowed
  * @texts:    As for tree_enter_base()
  * @work_fd:  Detached mount for HOME/work, or -1 for none
+ * @tree_fds: Detached mounts of the trees of the plan
  * @ret_what: On failure: the path it is about, borrowed, static
  *
  * Must: be called in the init, in a new mount and PID namespace below the spawner's.
@@ -45,7 +46,7 @@ int tree_enter_base(const struct tree_texts *texts, const char **ret_what);
  * Return: 0 or a negative errno.
  */
 int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts, int work_fd,
-                 const char **ret_what);
+                 const int *tree_fds, const char **ret_what);
 
 /**
  * tree_add_session() - Add what a session has for itself
@@ -54,6 +55,6 @@ int tree_add_run(const struct spawn_request *req, const struct tree_texts *texts
  * As tree_add_run(), with terminals, the whole home, and the mark that the login shell looks for.
  */
 int tree_add_session(const struct spawn_request *req, const struct tree_texts *texts, int home_fd,
-                     const char **ret_what);
+                     const int *tree_fds, const char **ret_what);
 
 #endif

@@ -113,6 +113,19 @@ static void what_is_no_tree_is_refused(void **state)
     assert_string_equal(what, "/nonexistent/cgroup");
 }
 
+/* What a run gets where nobody said anything. */
+static const struct plan *shipped_plan(void)
+{
+    static const struct plan_ask nothing;
+    static struct policy policy;
+    static struct plan plan;
+    const char *field;
+
+    policy_defaults(&policy);
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &nothing, &plan, &field), 0);
+    return &plan;
+}
+
 static void without_a_directory_there_are_no_leaves(void **state)
 {
     const struct cgroup_config none = {0};
@@ -127,7 +140,7 @@ static void without_a_directory_there_are_no_leaves(void **state)
     (void)state;
     assert_int_equal(cgroup_new(&none, &cg, &what), 0);
     assert_int_equal(cgroup_mode(cg), WIRE_CGROUP_NONE);
-    assert_int_equal(cgroup_leaf_new(cg, CGROUP_RUN, 10001, "0", &leaf, &what), 0);
+    assert_int_equal(cgroup_leaf_new(cg, CGROUP_RUN, 10001, "0", shipped_plan(), &leaf, &what), 0);
     assert_null(leaf);
     assert_int_equal(cgroup_leaf_fds(leaf, fds, &n), 0);
     assert_int_equal(n, 0);
@@ -158,7 +171,7 @@ static void a_mode_is_met_by_itself_and_what_is_stronger(void **state)
 
 static void a_receipt_with_another_limit_does_not_match(void **state)
 {
-    const struct plan_cgroup *plan = &plan_cgroup_run;
+    const struct plan_cgroup *plan = &shipped_plan()->leaf;
     const struct wire_receipt good = {
         .cgroup_mode = WIRE_CGROUP_V2,
         .cgroup_memory_max = plan->memory_max_bytes,
@@ -169,7 +182,7 @@ static void a_receipt_with_another_limit_does_not_match(void **state)
         .cgroup_oom_group = 1,
     };
     struct cgroup cg = {.ops = &cgroup_v2_ops};
-    struct cgroup_leaf leaf = {.cg = &cg, .kind = CGROUP_RUN, .node = {{0, 0, 0}}};
+    struct cgroup_leaf leaf = {.cg = &cg, .kind = CGROUP_RUN, .plan = *plan, .node = {{0, 0, 0}}};
 
     (void)state;
     for (int version = 1; version <= 2; version++) {
@@ -231,7 +244,17 @@ static int fake_limit(const struct cgroup_node *user, const struct plan_cgroup *
     return 0;
 }
 
+/* The kernel has what was set last. */
+static int fake_read(const struct cgroup_node *user, struct wire_receipt *r)
+{
+    (void)user;
+    r->cgroup_memory_max = limits_set.memory_max_bytes;
+    r->cgroup_pids_max = limits_set.pids_max;
+    return 0;
+}
+
 static const struct cgroup_ops fake_ops = {.mode = WIRE_CGROUP_V2,
+                                           .read = fake_read,
                                            .limit_user = fake_limit,
                                            .memory_of_all = fake_memory_of_all,
                                            .memory = fake_memory};
@@ -242,7 +265,7 @@ static void user_idle(struct cgroup *cg, uint32_t uid)
     struct cgroup_user *user;
     const char *what;
 
-    assert_int_equal(cgroup_user_get(cg, uid, &user, &what), 0);
+    assert_int_equal(cgroup_user_get(cg, uid, &shipped_plan()->user, &user, &what), 0);
     user->empty_ms -= 3600 * 1000;
     cgroup_clean(cg);
 }
@@ -274,7 +297,7 @@ static void a_group_is_kept_while_there_is_memory_in_it_and_found_again(void **s
     assert_null(cg.users); /* nothing of it stays open */
     assert_true(cg.look_ms > clock_ms());
     /* Somebody who comes back has it: not to be looked at meanwhile, whatever is in it. */
-    assert_int_equal(cgroup_user_get(&cg, 10001, &user, &what), 0);
+    assert_int_equal(cgroup_user_get(&cg, 10001, &shipped_plan()->user, &user, &what), 0);
     user->leaves = 1;
     charged = 0;
     cg.look_ms = 1;
@@ -308,17 +331,17 @@ static uint64_t limit_with(struct cgroup *cg, uint64_t all)
 
     memory_of_all = all;
     limits_set = (struct plan_cgroup){0};
-    if (cgroup_user_get(cg, 10001, &user, &what) < 0)
+    if (cgroup_user_get(cg, 10001, &shipped_plan()->user, &user, &what) < 0)
         return 0;
     cgroup_user_free(cg, user);
-    assert_int_equal(limits_set.pids_max, plan_cgroup_user.pids_max);
+    assert_int_equal(limits_set.pids_max, shipped_plan()->user.pids_max);
     return limits_set.memory_max_bytes;
 }
 
 static void nobody_gets_more_than_half_of_what_all_have(void **state)
 {
     const uint64_t host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    const uint64_t most = plan_cgroup_user.memory_max_bytes;
+    const uint64_t most = shipped_plan()->user.memory_max_bytes;
     char top[] = "/tmp/atelier-cgroup-XXXXXX";
     struct cgroup cg = {.ops = &fake_ops};
 
@@ -331,6 +354,47 @@ static void nobody_gets_more_than_half_of_what_all_have(void **state)
     assert_true(limit_with(&cg, UINT64_MAX) == (host / 2 < most ? host / 2 : most));
     assert_true(limit_with(&cg, 0) == 0); /* not to know refuses */
     memory_of_all = UINT64_MAX;
+    assert_int_equal(unlinkat(cg.root.dirs[0], "u10001", AT_REMOVEDIR), 0);
+    cgroup_node_close(&cg.root);
+    assert_int_equal(rmdir(top), 0);
+}
+
+static void set_with(struct cgroup *cg, unsigned leaves, uint64_t memory, uint64_t pids,
+                     uint64_t want_memory, uint64_t want_pids)
+{
+    const struct plan_cgroup plan = {.memory_max_bytes = memory << 20, .pids_max = pids};
+    struct cgroup_user *user;
+    const char *what;
+
+    if (cg->users)
+        cg->users->leaves = leaves;
+    assert_int_equal(cgroup_user_get(cg, 10001, &plan, &user, &what), 0);
+    assert_true(limits_set.memory_max_bytes == want_memory << 20);
+    assert_int_equal(limits_set.pids_max, want_pids);
+}
+
+static void a_lower_limit_of_a_user_waits_for_who_is_there(void **state)
+{
+    char top[] = "/tmp/atelier-cgroup-XXXXXX";
+    struct cgroup cg = {.ops = &fake_ops};
+    struct cgroup_user *user;
+    const char *what;
+
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    cgroup_node_init(&cg.root);
+    cg.root.dirs[0] = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    set_with(&cg, 0, 64, 100, 64, 100);
+    set_with(&cg, 1, 32, 50, 64, 100);   /* lower: it stays */
+    set_with(&cg, 1, 128, 50, 128, 100); /* each for itself */
+    set_with(&cg, 1, 32, 200, 128, 200);
+    set_with(&cg, 0, 32, 50, 32, 50); /* nobody is there */
+    limits_set = (struct plan_cgroup){0};
+    set_with(&cg, 1, 32, 50, 0, 0); /* nothing is written that is so already */
+    assert_int_equal(cgroup_user_get(&cg, 10001, NULL, &user, &what), 0);
+    assert_int_equal(limits_set.pids_max, 0);
+    cg.users->leaves = 0;
+    cgroup_user_free(&cg, cg.users);
     assert_int_equal(unlinkat(cg.root.dirs[0], "u10001", AT_REMOVEDIR), 0);
     cgroup_node_close(&cg.root);
     assert_int_equal(rmdir(top), 0);
@@ -438,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_receipt_with_another_limit_does_not_match),
         cmocka_unit_test(a_group_is_kept_while_there_is_memory_in_it_and_found_again),
         cmocka_unit_test(nobody_gets_more_than_half_of_what_all_have),
+        cmocka_unit_test(a_lower_limit_of_a_user_waits_for_who_is_there),
         cmocka_unit_test_teardown(who_is_born_in_a_group_has_it_as_the_root_of_its_namespace,
                                   group_remove),
     };

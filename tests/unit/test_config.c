@@ -646,6 +646,50 @@ static void the_example_is_made_from_the_table(void **state)
     free(made);
 }
 
+static size_t times_in(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+static void shipped_text(enum policy_key key, enum policy_kind kind, char text[POLICY_VALUE_SIZE])
+{
+    if (policy_key_is_of(key, kind))
+        policy_value_text(key, policy_keys[key].shipped[kind], text);
+    else
+        (void)snprintf(text, POLICY_VALUE_SIZE, "\\-");
+}
+
+static void the_manual_has_a_row_for_each_key(void **state)
+{
+    char *manual = file_text("man/atelier.conf.5");
+
+    (void)state;
+    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
+        char of[POLICY_KIND__COUNT][POLICY_VALUE_SIZE], least[POLICY_VALUE_SIZE],
+            most[POLICY_VALUE_SIZE], row[256];
+        const struct policy_key_info *k = &policy_keys[key];
+
+        for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
+            shipped_text((enum policy_key)key, (enum policy_kind)kind, of[kind]);
+        policy_value_text((enum policy_key)key, k->least, least);
+        policy_value_text((enum policy_key)key, k->most, most);
+        (void)snprintf(row, sizeof(row), "\n.It Cm %s Ta %s Ta %s Ta %s Ta %s Ta %s\n", k->name,
+                       of[POLICY_RUN], of[POLICY_LOGIN], of[POLICY_USER], least, most);
+        if (times_in(manual, row) != 1)
+            fail_msg("not once in the manual: %s", row);
+        (void)snprintf(row, sizeof(row), "\n.It Cm %s Ta %s\n", k->name, k->text);
+        if (times_in(manual, row) != 1)
+            fail_msg("not once in the manual: %s", row);
+    }
+    /* And no other. */
+    assert_int_equal(times_in(manual, " Ta ") - 5, POLICY_KEY__COUNT * 6);
+    free(manual);
+}
+
 /* --- nonsense ------------------------------------------------------------------------------ */
 
 static uint64_t random_state = 88172645463325252ull;
@@ -735,6 +779,7 @@ int main(void)
         cmocka_unit_test(a_policy_is_a_regular_file),
         cmocka_unit_test(a_file_has_an_end),
         cmocka_unit_test(the_example_is_made_from_the_table),
+        cmocka_unit_test(the_manual_has_a_row_for_each_key),
         cmocka_unit_test(no_file_is_too_wrong),
     };
 

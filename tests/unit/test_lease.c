@@ -86,8 +86,12 @@ static uint64_t core_said(rlim_t soft, rlim_t hard)
 
 static void a_core_limit_of_nothing_is_no_match_and_neither_is_more_than_one(void **state)
 {
+    static const struct plan_ask nothing;
+    static struct policy policy;
     struct rlimit now;
     struct wire_receipt r = {0};
+    const char *field;
+    struct plan plan;
 
     (void)state;
     assert_int_equal(getrlimit(RLIMIT_CORE, &now), 0);
@@ -100,16 +104,19 @@ static void a_core_limit_of_nothing_is_no_match_and_neither_is_more_than_one(voi
     assert_int_equal(core_said(1, 1), 1);
     assert_int_equal(core_said(1, 2), 2);
     assert_int_equal(core_said(1, now.rlim_max), now.rlim_max);
+    policy_defaults(&policy);
+    assert_int_equal(policy_plan(&policy, POLICY_LOGIN, 10001, NULL, 0, &nothing, &plan, &field),
+                     0);
     for (uint64_t core = 0; core < 3; core++) {
         r.rlimit_core = core;
-        assert_int_equal(receipt_limits_match(&r), core == 1);
+        assert_int_equal(receipt_limits_match(&r, &plan), core == 1);
     }
     r.rlimit_core = UINT64_MAX;
-    assert_false(receipt_limits_match(&r));
+    assert_false(receipt_limits_match(&r, &plan));
     /* Of others less is stronger, and more is none. */
     r.rlimit_core = 1;
     r.rlimit_nofile = UINT64_MAX;
-    assert_false(receipt_limits_match(&r));
+    assert_false(receipt_limits_match(&r, &plan));
 }
 
 int main(void)

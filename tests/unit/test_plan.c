@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,14 +64,221 @@ static void what_is_bound_comes_from_usr_and_etc(void **state)
     }
 }
 
+/* --- plans --------------------------------------------------------------------------------- */
+
+#define MIB (1ull << 20)
+
+static struct policy policy;
+
+static struct plan plan_of(enum policy_kind kind, uint32_t uid, uint32_t gid, uint32_t wall_ms)
+{
+    const struct plan_ask ask = {.wall_ms = wall_ms};
+    const char *field = "";
+    struct plan plan;
+
+    memset(&plan, 0, sizeof(plan));
+    assert_int_equal(policy_plan(&policy, kind, uid, &gid, 1, &ask, &plan, &field), 0);
+    return plan;
+}
+
+static uint64_t rlimit_of(const struct plan *plan, int resource)
+{
+    for (uint32_t i = 0; i < plan->rlimit_count; i++) {
+        if (plan->rlimits[i].resource == resource)
+            return plan->rlimits[i].value;
+    }
+    return UINT64_MAX;
+}
+
+static void assert_cgroup_equal(const struct plan_cgroup *a, const struct plan_cgroup *b)
+{
+    assert_int_equal(a->memory_max_bytes, b->memory_max_bytes);
+    assert_int_equal(a->swap_max_bytes, b->swap_max_bytes);
+    assert_int_equal(a->pids_max, b->pids_max);
+    assert_int_equal(a->cpu_quota_us, b->cpu_quota_us);
+    assert_int_equal(a->cpu_period_us, b->cpu_period_us);
+    assert_int_equal(a->cpu_weight, b->cpu_weight);
+    assert_int_equal(a->oom_group, b->oom_group);
+}
+
+/* Field by field: what is between them is nobody's. */
+static void assert_plan_equal(const struct plan *a, const struct plan *b)
+{
+    assert_int_equal(a->kind, b->kind);
+    assert_string_equal(a->profile, b->profile);
+    assert_string_equal(a->user_profile, b->user_profile);
+    assert_int_equal(a->wall_ms, b->wall_ms);
+    assert_cgroup_equal(&a->leaf, &b->leaf);
+    assert_cgroup_equal(&a->user, &b->user);
+    assert_int_equal(a->rlimit_count, b->rlimit_count);
+    for (uint32_t i = 0; i < a->rlimit_count; i++) {
+        assert_int_equal(a->rlimits[i].resource, b->rlimits[i].resource);
+        assert_int_equal(a->rlimits[i].is_exact, b->rlimits[i].is_exact);
+        assert_int_equal(a->rlimits[i].value, b->rlimits[i].value);
+    }
+    assert_memory_equal(a->sizes, b->sizes, sizeof(a->sizes));
+    assert_int_equal(a->tree_count, b->tree_count);
+    assert_memory_equal(a->trees, b->trees, sizeof(a->trees));
+}
+
+/* What is shipped, whole: a change of any value of it is seen here. */
+static void a_run_and_a_session_get_what_is_shipped(void **state)
+{
+    const struct plan_cgroup leaf = {.memory_max_bytes = 512 * MIB,
+                                     .pids_max = 128,
+                                     .cpu_quota_us = 100000,
+                                     .cpu_period_us = 100000,
+                                     .cpu_weight = 100,
+                                     .oom_group = true},
+                             user = {.memory_max_bytes = 1536 * MIB,
+                                     .pids_max = 448,
+                                     .cpu_weight = 100};
+    struct plan want = {
+        .kind = POLICY_RUN,
+        .profile = "run",
+        .user_profile = "user",
+        .wall_ms = 30000,
+        .leaf = leaf,
+        .user = user,
+        .rlimit_count = 8,
+        .rlimits = {{RLIMIT_CORE, true, 1},
+                    {RLIMIT_NOFILE, false, 4096},
+                    {RLIMIT_NPROC, false, 512},
+                    {RLIMIT_FSIZE, false, 1024 * MIB},
+                    {RLIMIT_MEMLOCK, false, 65536},
+                    {RLIMIT_MSGQUEUE, false, 0},
+                    {RLIMIT_RTPRIO, false, 0},
+                    {RLIMIT_NICE, false, 0}},
+        .sizes = {{256 * MIB, 65536}, {64 * MIB, 16384}, {64 * MIB, 4096}, {256 * MIB, 65536}},
+    };
+    struct plan got;
+
+    (void)state;
+    policy_defaults(&policy);
+    got = plan_of(POLICY_RUN, 10001, 10002, 0);
+    assert_plan_equal(&got, &want);
+    want.kind = POLICY_LOGIN;
+    (void)str_copy(want.profile, sizeof(want.profile), "login");
+    want.wall_ms = 0;
+    want.leaf.memory_max_bytes = 1024 * MIB;
+    want.leaf.pids_max = 256;
+    want.leaf.oom_group = false;
+    got = plan_of(POLICY_LOGIN, 10001, 10002, 0);
+    assert_plan_equal(&got, &want);
+}
+
+/* Profiles for 10001 (a run), 10020 (a group) and its members' total. */
+static void profiles_add(void)
+{
+    struct policy_profile *p;
+
+    policy_defaults(&policy);
+    p = &policy.profiles[policy.count++];
+    *p = policy.profiles[POLICY_RUN];
+    (void)str_copy(p->name, sizeof(p->name), "small");
+    p->values[POLICY_KEY_MEMORY] = 128 * MIB;
+    p->values[POLICY_KEY_CPU] = 50;
+    p->values[POLICY_KEY_CPU_TIME] = 5000;
+    p->values[POLICY_KEY_WALL_MAX] = 40000;
+    p->values[POLICY_KEY_TMP] = 64 * MIB;
+    p->values[POLICY_KEY_TMP_FILES] = 99;
+    p->values[POLICY_KEY_NOFILE] = 77;
+    p->tree_count = 1;
+    (void)str_copy(p->trees[0], POLICY_TREE_SIZE, "/opt/course");
+    p->uids[p->uid_count++] = 10001;
+    p = &policy.profiles[policy.count++];
+    *p = policy.profiles[POLICY_USER];
+    (void)str_copy(p->name, sizeof(p->name), "guests");
+    p->values[POLICY_KEY_MEMORY] = 64 * MIB;
+    p->values[POLICY_KEY_PIDS] = 40;
+    p->gids[p->gid_count++] = 10020;
+}
+
+static void a_profile_changes_what_it_says_for_whom_it_names(void **state)
+{
+    struct plan mine, others, shipped;
+
+    (void)state;
+    policy_defaults(&policy);
+    shipped = plan_of(POLICY_RUN, 10002, 10003, 0);
+    profiles_add();
+    others = plan_of(POLICY_RUN, 10002, 10003, 0);
+    assert_plan_equal(&others, &shipped);
+    mine = plan_of(POLICY_RUN, 10001, 10003, 0);
+    assert_string_equal(mine.profile, "small");
+    assert_true(mine.leaf.memory_max_bytes == 128 * MIB);
+    assert_int_equal(mine.leaf.cpu_quota_us, 50000);
+    assert_int_equal(mine.leaf.cpu_period_us, 100000);
+    assert_int_equal(mine.leaf.pids_max, 128);
+    assert_int_equal(rlimit_of(&mine, RLIMIT_NOFILE), 77);
+    assert_int_equal(rlimit_of(&mine, RLIMIT_CPU), 5);
+    assert_true(rlimit_of(&others, RLIMIT_CPU) == UINT64_MAX);
+    assert_true(mine.sizes[PLAN_PLACE_TMP].bytes == 64 * MIB);
+    assert_int_equal(mine.sizes[PLAN_PLACE_TMP].inodes, 99);
+    assert_int_equal(mine.tree_count, 1);
+    assert_string_equal(mine.trees[0], "/opt/course");
+    assert_int_equal(others.tree_count, 0);
+    assert_int_equal(mine.wall_ms, 30000);
+}
+
+static void a_total_is_above_whatever_a_profile_says(void **state)
+{
+    struct plan run, login;
+
+    (void)state;
+    profiles_add();
+    run = plan_of(POLICY_RUN, 10001, 10020, 0);
+    assert_string_equal(run.user_profile, "guests");
+    assert_true(run.leaf.memory_max_bytes == 64 * MIB);
+    assert_int_equal(run.leaf.pids_max, 40);
+    assert_int_equal(rlimit_of(&run, RLIMIT_NPROC), 104);
+    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++)
+        assert_true(run.sizes[i].bytes <= 64 * MIB);
+    login = plan_of(POLICY_LOGIN, 10002, 10020, 0);
+    assert_true(login.leaf.memory_max_bytes == 64 * MIB);
+    assert_true(login.sizes[PLAN_PLACE_TMP].bytes == 64 * MIB);
+}
+
+static void who_asks_for_more_time_than_there_is_gets_nothing(void **state)
+{
+    struct plan_ask ask = {.wall_ms = 40001};
+    struct plan plan = {.wall_ms = 7};
+    const char *field = "";
+
+    (void)state;
+    profiles_add();
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &ask, &plan, &field),
+                     -ERANGE);
+    assert_string_equal(field, "wall_ms");
+    assert_int_equal(plan.wall_ms, 7);
+    ask.wall_ms = 40000;
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &ask, &plan, &field), 0);
+    assert_int_equal(plan.wall_ms, 40000);
+    ask.wall_ms = 600000;
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10002, NULL, 0, &ask, &plan, &field), 0);
+}
+
 static void every_file_system_of_a_run_is_bounded(void **state)
 {
+    struct plan_entry own[PLAN_OWN_MAX];
+    struct plan plan;
+    size_t count;
+
     (void)state;
-    for (size_t i = 0; i < plan_run_count; i++) {
-        if (plan_run[i].op != PLAN_TMPFS)
-            continue;
-        assert_true(plan_run[i].bytes > 0 && plan_run[i].inodes > 0);
+    profiles_add();
+    plan = plan_of(POLICY_RUN, 10001, 10002, 0);
+    count = plan_own(&plan, own);
+    assert_int_equal(count, PLAN_OWN_MAX);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(own[i].op, PLAN_TMPFS);
+        assert_true(own[i].bytes > 0 && own[i].inodes > 0);
     }
+    assert_string_equal(own[PLAN_PLACE_TMP].target, "tmp");
+    assert_true(own[PLAN_PLACE_TMP].bytes == 64 * MIB);
+    assert_int_equal(own[PLAN_PLACE_TMP].inodes, 99);
+    assert_int_equal(own[PLAN_PLACE_TMP].mode, 01777);
+    assert_int_equal(own[PLAN_PLACE_HOME].mode, 0755);
+    assert_string_equal(own[PLAN_OWN_MAX - 1].target, "etc/atelier");
 }
 
 static void dev_has_six_nodes_and_is_sealed_last(void **state)
@@ -104,48 +312,22 @@ static void parents_come_before_their_children(void **state)
     }
 }
 
-static void no_core_dump_reaches_a_pipe_handler(void **state)
-{
-    bool found = false;
-
-    (void)state;
-    for (size_t i = 0; i < plan_rlimits_count; i++) {
-        if (plan_rlimits[i].resource == RLIMIT_CORE) {
-            found = true;
-            assert_int_equal(plan_rlimits[i].value, 1);
-        }
-    }
-    assert_true(found);
-}
-
-static uint64_t rlimit_of(int resource)
-{
-    for (size_t i = 0; i < plan_rlimits_count; i++) {
-        if (plan_rlimits[i].resource == resource)
-            return plan_rlimits[i].value;
-    }
-    return 0;
-}
-
 /* A limit that another one hides is never seen in a status. */
 static void every_control_group_is_tighter_than_what_is_around_it(void **state)
 {
-    static const struct plan_cgroup *const leaves[] = {&plan_cgroup_run, &plan_cgroup_session};
-
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        const struct plan_cgroup *leaf = leaves[i];
+    policy_defaults(&policy);
+    for (int kind = POLICY_RUN; kind <= POLICY_LOGIN; kind++) {
+        struct plan plan = plan_of((enum policy_kind)kind, 10001, 10002, 0);
 
-        assert_true(leaf->memory_max_bytes > 0);
-        assert_true(leaf->memory_max_bytes < plan_cgroup_user.memory_max_bytes);
-        assert_int_equal(leaf->swap_max_bytes, 0);
-        assert_true(leaf->pids_max > 0 && leaf->pids_max < plan_cgroup_user.pids_max);
-        assert_true(leaf->cpu_quota_us > 0 && leaf->cpu_period_us > 0);
+        assert_true(plan.leaf.memory_max_bytes < plan.user.memory_max_bytes);
+        assert_int_equal(plan.leaf.swap_max_bytes, 0);
+        assert_true(plan.leaf.pids_max < plan.user.pids_max);
+        assert_true(plan.user.pids_max < rlimit_of(&plan, RLIMIT_NPROC));
+        assert_int_equal(plan.user.swap_max_bytes, 0);
+        /* No core dump reaches a handler that is a pipe. */
+        assert_int_equal(rlimit_of(&plan, RLIMIT_CORE), 1);
     }
-    assert_true(plan_cgroup_user.pids_max < rlimit_of(RLIMIT_NPROC));
-    assert_int_equal(plan_cgroup_user.swap_max_bytes, 0);
-    assert_true(plan_cgroup_run.oom_group);
-    assert_false(plan_cgroup_session.oom_group);
 }
 
 static void a_run_sees_only_the_systems_accounts(void **state)
@@ -197,7 +379,10 @@ int main(void)
         cmocka_unit_test(every_file_system_of_a_run_is_bounded),
         cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
         cmocka_unit_test(parents_come_before_their_children),
-        cmocka_unit_test(no_core_dump_reaches_a_pipe_handler),
+        cmocka_unit_test(a_run_and_a_session_get_what_is_shipped),
+        cmocka_unit_test(a_profile_changes_what_it_says_for_whom_it_names),
+        cmocka_unit_test(a_total_is_above_whatever_a_profile_says),
+        cmocka_unit_test(who_asks_for_more_time_than_there_is_gets_nothing),
         cmocka_unit_test(every_control_group_is_tighter_than_what_is_around_it),
         cmocka_unit_test(a_run_sees_only_the_systems_accounts),
         cmocka_unit_test(resolv_conf_names_the_resolvers_in_order),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* policy_plan.c - what the policy gives to one run or session. */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "policy/plan.h"
+
+#include "common/banned.h"
+
+/* cpu.max: what is common, and short enough that nobody waits long for the next period. */
+#define CPU_PERIOD_US 100000ull
+
+/*
+ * RLIMIT_NPROC is counted over all runs and logins of the user, threads too: a ceiling, and above
+ * what the user's group may have, so that a fork is refused there, where it is counted.
+ */
+#define NPROC_ABOVE 64u
+
+/* The home of a session is no file system of its own: root makes directories in this one. */
+#define PLACE_BYTES  (256ull << 20)
+#define PLACE_INODES 65536ull
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void rlimit_add(struct plan *p, int resource, uint64_t value)
+{
+    p->rlimits[p->rlimit_count++] = (struct plan_rlimit){.resource = resource, .value = value};
+}
+
+static void rlimits_fill(struct plan *p, const uint64_t *v)
+{
+    /* 1, not 0: a core pattern that is a pipe ignores 0, and the kernel skips the dump at 1. */
+    rlimit_add(p, RLIMIT_CORE, 1);
+    p->rlimits[0].is_exact = true;
+    rlimit_add(p, RLIMIT_NOFILE, v[POLICY_KEY_NOFILE]);
+    rlimit_add(p, RLIMIT_NPROC, p->user.pids_max + NPROC_ABOVE);
+    rlimit_add(p, RLIMIT_FSIZE, v[POLICY_KEY_FSIZE]);
+    rlimit_add(p, RLIMIT_MEMLOCK, 64 * 1024);
+    rlimit_add(p, RLIMIT_MSGQUEUE, 0);
+    rlimit_add(p, RLIMIT_RTPRIO, 0);
+    rlimit_add(p, RLIMIT_NICE, 0);
+    if (v[POLICY_KEY_CPU_TIME] > 0)
+        rlimit_add(p, RLIMIT_CPU, v[POLICY_KEY_CPU_TIME] / 1000);
+}
+
+static void sizes_fill(struct plan *p, const uint64_t *v)
+{
+#define PLACE_SIZE(id, target, key)                                                                \
+    p->sizes[PLAN_PLACE_##id] =                                                                    \
+        (struct plan_size){.bytes = least_of(v[POLICY_KEY_##key], p->leaf.memory_max_bytes),       \
+                           .inodes = v[POLICY_KEY_##key##_FILES]};
+    PLAN_PLACES(PLACE_SIZE)
+#undef PLACE_SIZE
+    if (p->kind == POLICY_LOGIN)
+        p->sizes[PLAN_PLACE_HOME] = (struct plan_size){PLACE_BYTES, PLACE_INODES};
+}
+
+int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid,
+                const uint32_t *gids, size_t count, const struct plan_ask *ask,
+                struct plan *ret_plan, const char **ret_field)
+{
+    const struct policy_profile *mine = policy_find(policy, kind, uid, gids, count, NULL, NULL);
+    const struct policy_profile *all =
+        policy_find(policy, POLICY_USER, uid, gids, count, NULL, NULL);
+    const uint64_t *v = mine->values, *u = all->values;
+    struct plan p = {.kind = kind};
+
+    if (kind == POLICY_RUN) {
+        *ret_field = "wall_ms";
+        if (ask->wall_ms > v[POLICY_KEY_WALL_MAX])
+            return -ERANGE;
+        p.wall_ms = ask->wall_ms > 0 ? ask->wall_ms : (uint32_t)v[POLICY_KEY_WALL];
+    }
+    (void)str_copy(p.profile, sizeof(p.profile), mine->name);
+    (void)str_copy(p.user_profile, sizeof(p.user_profile), all->name);
+    /* Equal weight for everybody: whoever has a hundred processes gets no more than who has one. */
+    p.user = (struct plan_cgroup){
+        .memory_max_bytes = u[POLICY_KEY_MEMORY],
+        .pids_max = u[POLICY_KEY_PIDS],
+        .cpu_weight = 100,
+    };
+    p.leaf = (struct plan_cgroup){
+        .memory_max_bytes = least_of(v[POLICY_KEY_MEMORY], u[POLICY_KEY_MEMORY]),
+        .pids_max = least_of(v[POLICY_KEY_PIDS], u[POLICY_KEY_PIDS]),
+        .cpu_quota_us = v[POLICY_KEY_CPU] * (CPU_PERIOD_US / 100),
+        .cpu_period_us = CPU_PERIOD_US,
+        .cpu_weight = 100,
+        /* A program that outgrows its memory is over, whatever part of it the kernel would pick; a
+         * shell outlives the program that took all memory. */
+        .oom_group = kind == POLICY_RUN,
+    };
+    rlimits_fill(&p, v);
+    sizes_fill(&p, v);
+    p.tree_count = mine->tree_count;
+    memcpy(p.trees, mine->trees, sizeof(p.trees));
+    *ret_plan = p;
+    return 0;
+}
+
+size_t plan_own(const struct plan *plan, struct plan_entry ret_entries[PLAN_OWN_MAX])
+{
+    static const char *const targets[PLAN_PLACE__COUNT] = {
+#define PLACE_TARGET(id, target, key) [PLAN_PLACE_##id] = target,
+        PLAN_PLACES(PLACE_TARGET)
+#undef PLACE_TARGET
+    };
+
+    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++)
+        ret_entries[i] = (struct plan_entry){
+            .op = PLAN_TMPFS,
+            .target = targets[i],
+            .mode = i == PLAN_PLACE_HOME ? 0755 : 01777,
+            .bytes = plan->sizes[i].bytes,
+            .inodes = plan->sizes[i].inodes,
+        };
+    /* Its own passwd and group. */
+    ret_entries[PLAN_PLACE__COUNT] = (struct plan_entry){
+        .op = PLAN_TMPFS, .target = "etc/atelier", .mode = 0755, .bytes = 1ull << 20, .inodes = 16};
+    return PLAN_OWN_MAX;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: ISC */
+/* policy_tool.c - sessiond as a tool: check, show and explain a policy. */
+#include "sessiond/monitor/policy_tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "common/ids.h"
+#include "common/str.h"
+#include "common/wire.h"
+#include "policy/plan.h"
+
+#include "common/banned.h"
+
+struct who {
+    uint32_t uid;
+    uint32_t gids[WIRE_GROUPS_MAX];
+    size_t count;
+};
+
+/* "UID" or "UID:GID,GID". Return: 0 or -EINVAL. */
+static int who_parse(const char *text, struct who *ret_who)
+{
+    struct who who = {0};
+    uint32_t v;
+
+    for (size_t field = 0;; field++) {
+        size_t n = strcspn(text, field == 0 ? ":" : ",");
+        char number[12];
+
+        if (n == 0 || n >= sizeof(number) || (field > 0 && who.count == WIRE_GROUPS_MAX))
+            return -EINVAL;
+        memcpy(number, text, n);
+        number[n] = '\0';
+        if (str_to_u32(number, UINT32_MAX, &v) < 0)
+            return -EINVAL;
+        if (field == 0)
+            who.uid = v;
+        else
+            who.gids[who.count++] = v;
+        if (text[n] == '\0')
+            break;
+        text += n + 1;
+    }
+    if (!id_is_allocatable(who.uid))
+        return -EINVAL;
+    *ret_who = who;
+    return 0;
+}
+
+/* What the plan makes of a value: less, where the user's total or the memory is less. */
+static uint64_t value_in(const struct plan *plan, const struct policy_profile *p,
+                         enum policy_key key)
+{
+    switch (key) {
+    case POLICY_KEY_MEMORY:
+        return p->kind == POLICY_USER ? plan->user.memory_max_bytes : plan->leaf.memory_max_bytes;
+    case POLICY_KEY_PIDS:
+        return p->kind == POLICY_USER ? plan->user.pids_max : plan->leaf.pids_max;
+    case POLICY_KEY_TMP:
+        return plan->sizes[PLAN_PLACE_TMP].bytes;
+    case POLICY_KEY_VAR_TMP:
+        return plan->sizes[PLAN_PLACE_VAR_TMP].bytes;
+    case POLICY_KEY_SHM:
+        return plan->sizes[PLAN_PLACE_SHM].bytes;
+    case POLICY_KEY_HOME:
+        return plan->sizes[PLAN_PLACE_HOME].bytes;
+    default: /* as the profile says */
+        return p->values[key];
+    }
+}
+
+static void kind_explain(const struct policy *policy, enum policy_kind kind, const struct who *who)
+{
+    const char *name = policy_kind_names[kind], *field;
+    enum policy_kind of = kind == POLICY_USER ? POLICY_RUN : kind;
+    const struct plan_ask nothing = {0};
+    const struct policy_profile *p;
+    enum policy_why why;
+    struct plan plan;
+    uint32_t gid;
+
+    p = policy_find(policy, kind, who->uid, who->gids, who->count, &why, &gid);
+    (void)policy_plan(policy, of, who->uid, who->gids, who->count, &nothing, &plan, &field);
+    switch (why) {
+    case POLICY_WHY_SHIPPED:
+        (void)printf("%-5s %-14s %s\n", name, "profile", p->name);
+        break;
+    case POLICY_WHY_UID:
+        (void)printf("%-5s %-14s %s (uid %u)\n", name, "profile", p->name, who->uid);
+        break;
+    case POLICY_WHY_GID:
+        (void)printf("%-5s %-14s %s (gid %u)\n", name, "profile", p->name, gid);
+        break;
+    }
+    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
+        char text[POLICY_VALUE_SIZE];
+
+        if (!policy_key_is_of((enum policy_key)key, kind))
+            continue;
+        policy_value_text((enum policy_key)key, value_in(&plan, p, (enum policy_key)key), text);
+        (void)printf("%-5s %-14s %s\n", name, policy_keys[key].name, text);
+    }
+    for (uint32_t i = 0; i < p->tree_count; i++)
+        (void)printf("%-5s %-14s %s\n", name, "tree", p->trees[i]);
+}
+
+static int explain(const struct policy *policy, const char *text)
+{
+    struct who who;
+
+    if (who_parse(text, &who) < 0) {
+        (void)fprintf(stderr, "sessiond: '%s' is not UID or UID:GID,GID..., of a participant\n",
+                      text);
+        return EX_USAGE;
+    }
+    for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
+        kind_explain(policy, (enum policy_kind)kind, &who);
+    return 0;
+}
+
+int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
+{
+    static struct policy policy;
+    struct config_error error;
+    int r, code = 0;
+
+    r = file ? config_read_file(file, CONFIG_ANY_OWNER, &policy, &error)
+             : config_read(config_dir, 0, &policy, &error);
+    if (r < 0) {
+        (void)fprintf(stderr, "%s\n", error.text);
+        return EX_CONFIG;
+    }
+    switch (tool) {
+    case POLICY_TOOL_NONE:
+        break;
+    case POLICY_TOOL_CHECK:
+        (void)printf("%s: fine, profiles: %u\n", file ? file : config_dir, policy.count);
+        break;
+    case POLICY_TOOL_SHOW:
+        (void)policy_show(&policy, stdout);
+        break;
+    case POLICY_TOOL_EXPLAIN:
+        code = explain(&policy, who);
+        break;
+    }
+    return fflush(stdout) != 0 || ferror(stdout) ? EX_IOERR : code;
+}

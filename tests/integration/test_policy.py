@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: ISC
+# test_policy.py - /etc/atelier/atelier.conf: what runs and sessions get, who gets it, and when.
+#
+# In the lab of test_cgroup.py, which has control groups where the machine has them.
+import contextlib
+import os
+import shutil
+import signal
+
+import lab
+import pytest
+from test_cgroup import MODE, leaf_dirs, listening
+
+MIB = 1 << 20
+CONF = "/etc/atelier/conf.d"
+FILE = f"{CONF}/90-test.conf"
+IN_FORCE = "/run/atelier/policy"
+LOG = "/run/lab/sessiond.log"
+SHARED, SECRET = "/opt/course/data", "/opt/secret"
+SMALL = ("run {\n memory = 96M\n pids = 20\n cpu = 0.5\n nofile = 100\n fsize = 2M\n tmp = 16M\n"
+         " tmp_files = 32\n var_tmp = 8M\n shm = 4M\n home = 24M\n}\n")
+SHIPPED = {"nofile": 4096, "fsize": 1024 * MIB, "nproc": 512, "core": 1}
+
+pytestmark = pytest.mark.skipif(os.environ.get("ATELIER_LAB") != "1", reason="not in a lab")
+
+
+def sessiond():
+    return os.readlink(f"/proc/{lab.service_pid('sessiond')}/exe").removesuffix(" (deleted)")
+
+
+def log_from(offset):
+    with open(LOG, encoding="utf-8", errors="replace") as log:
+        log.seek(offset)
+        return log.read()
+
+
+def reload():
+    """SIGHUP; what the log says of it, when both parts are done."""
+    offset = os.path.getsize(LOG)
+    os.kill(lab.service_pid("sessiond"), signal.SIGHUP)
+    lab.eventually(lambda: "network rules loaded again" in log_from(offset))
+    return log_from(offset)
+
+
+def put(text):
+    os.makedirs(CONF, mode=0o755, exist_ok=True)
+    with open(FILE, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(FILE, 0o644)
+
+
+def policy(text):
+    put(text)
+    said = reload()
+    assert "policy read again" in said, said
+
+
+@pytest.fixture(autouse=True)
+def policy_goes():
+    yield
+    shutil.rmtree(CONF, ignore_errors=True)
+    assert "policy read again profiles=3" in reload()
+
+
+def group_of(receipt):
+    return {key: receipt["cgroup"][key] for key in ("memory_max", "pids_max", "cpu_quota_us")}
+
+
+def assert_group(receipt, memory_max, pids_max, cpu_quota_us):
+    if MODE != "none":
+        assert group_of(receipt) == {"memory_max": memory_max, "pids_max": pids_max,
+                                     "cpu_quota_us": cpu_quota_us}
+
+
+SIZES = """
+import json, os, resource
+def size(path):
+    fs = os.statvfs(path)
+    return [fs.f_blocks * fs.f_frsize, fs.f_files]
+print(json.dumps({"nofile": resource.getrlimit(resource.RLIMIT_NOFILE),
+                  "fsize": resource.getrlimit(resource.RLIMIT_FSIZE),
+                  "cpu": resource.getrlimit(resource.RLIMIT_CPU),
+                  **{path: size(path) for path in ("/tmp", "/var/tmp", "/dev/shm")},
+                  "home": size(os.path.dirname(os.environ["HOME"]))}))
+"""
+
+
+# ---- values
+
+def test_what_is_shipped_holds_where_nothing_is_said():
+    result = lab.python(SIZES)
+    assert result.receipt["rlimits"] == SHIPPED
+    assert_group(result.receipt, 512 * MIB, 128, 100000)
+    seen = result.json()
+    assert seen["/tmp"] == [256 * MIB, 65536] and seen["home"] == [256 * MIB, 65536]
+    assert seen["/var/tmp"] == [64 * MIB, 16384] and seen["/dev/shm"] == [64 * MIB, 4096]
+    assert seen["cpu"] == [-1, -1]
+
+
+def test_a_lower_limit_is_what_the_receipt_and_the_kernel_show():
+    policy(SMALL)
+    result = lab.python(SIZES)
+    assert result.receipt["rlimits"] == dict(SHIPPED, nofile=100, fsize=2 * MIB)
+    assert_group(result.receipt, 96 * MIB, 20, 50000)
+    seen = result.json()
+    assert (seen["nofile"], seen["fsize"]) == ([100, 100], [2 * MIB, 2 * MIB])
+    assert (seen["/tmp"], seen["/var/tmp"][0]) == ([16 * MIB, 32], 8 * MIB)
+    assert (seen["/dev/shm"][0], seen["home"]) == (4 * MIB, [24 * MIB, 65536])
+    # Not only shown: they hold.
+    assert b"No space left" in lab.sh(
+        "for i in 1 2 3 4 5 6 7 8 9; do head -c 2000000 /dev/zero >/tmp/$i || exit 1; done").err
+    assert lab.sh("head -c 3000000 /dev/zero >/tmp/x").end["exit"] != 0
+    if MODE != "none":
+        assert lab.python("print(len(bytearray(128 << 20)))").status == "oom"
+        assert lab.python("print(len(bytearray(32 << 20)))").status == "ok"
+
+
+def test_sessions_have_a_section_of_their_own():
+    policy("login {\n memory = 300M\n nofile = 200\n tmp = 32M\n}\n")
+    with lab.Session("dora") as live:
+        receipt = live.facts()["receipt"]
+        assert_group(receipt, 300 * MIB, 256, 100000)
+        assert receipt["rlimits"] == dict(SHIPPED, nofile=200)
+        assert live.json(SIZES)["/tmp"][0] == 32 * MIB
+    assert_group(lab.run(["/bin/true"]).receipt, 512 * MIB, 128, 100000)
+
+
+def test_processor_time_ends_a_process_by_a_signal_of_its_own():
+    policy("run { cpu_time = 1s }\n")
+    result = lab.python("while True: pass", limits={"wall_ms": 60000})
+    assert (result.status, result.end["signal"]) == ("signal", "XCPU"), result.end
+    assert lab.python(SIZES).json()["cpu"] == [1, 2]
+
+
+# ---- when
+
+def test_a_change_is_for_the_next_and_not_for_who_lives():
+    with lab.Session("dora") as live:
+        run = lab.sleeper()
+        before = {"run": run.receipt, "session": live.facts()["receipt"]}
+        policy(SMALL + "login { pids = 77 }\nuser { memory = 1G pids = 100 }\n")
+        if MODE != "none":
+            for kind, memory in (("run", 512), ("session", 1024)):
+                files = [f"{each}/{name}" for each in leaf_dirs(before[kind]["cgroup"]["leaf"])
+                         for name in ("memory.max", "memory.limit_in_bytes")]
+                said = [open(each, encoding="ascii").read() for each in files
+                        if os.path.exists(each)]
+                assert said == [f"{memory * MIB}\n"]
+        assert live.json(SIZES)["/tmp"][0] == 256 * MIB
+        assert_group(lab.run(["/bin/true"], user="dora").receipt, 96 * MIB, 20, 50000)
+        assert_group(lab.run(["/bin/true"]).receipt, 96 * MIB, 20, 50000)
+        run.close()
+    with lab.Session("dora") as live:
+        assert_group(live.facts()["receipt"], 1024 * MIB, 77, 100000)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("run {\n memory = 1K\n}\n", ":2: run: memory: less than 16M is not possible"),
+    ("run {\n pids = 50\n}\nrun {\n tmp = 1G\n}\n",
+     ":5: run: tmp: 1G is more than memory, which is 512M"),
+    ("run {\n pids = 50\n", ":1: a { that is not closed"),
+])
+def test_a_broken_file_leaves_the_old_policy_and_says_where(text, message):
+    policy(SMALL)
+    with open(IN_FORCE, encoding="ascii") as file:
+        in_force = file.read()
+    put(text)
+    said = reload()
+    assert f"the policy was not read again, the old one stays: {FILE}{message}" in said
+    with open(IN_FORCE, encoding="ascii") as file:
+        assert file.read() == in_force
+    assert_group(lab.run(["/bin/true"]).receipt, 96 * MIB, 20, 50000)
+    checked = lab.command(sessiond(), "--check-policy", check=False)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (78, "", f"{FILE}{message}\n")
+
+
+def test_who_else_could_write_it_makes_it_no_policy():
+    policy(SMALL)
+    os.chmod(FILE, 0o666)
+    assert f"{FILE}: group or others may write to it" in reload()
+    os.chmod(FILE, 0o644)
+    os.chown(FILE, lab.CALLER, 0)
+    assert f"{FILE}: it must belong to root" in reload()
+    assert_group(lab.run(["/bin/true"]).receipt, 96 * MIB, 20, 50000)
+
+
+def test_sessiond_does_not_start_with_a_broken_file():
+    put("nonsense\n")
+    with listening() as one, listening() as two:
+        result = lab.command(
+            "/bin/bash", "-c", 'LISTEN_PID=$$ exec "$0" 3<&"$1" 4<&"$2"', sessiond(),
+            str(one.fileno()), str(two.fileno()), check=False,
+            pass_fds=(one.fileno(), two.fileno()),
+            env=dict(os.environ, LISTEN_FDS="2", LISTEN_FDNAMES="core:session"))
+    assert result.returncode == 78
+    assert f"cannot start: the policy is wrong: {FILE}:1: " in result.stderr
+
+
+# ---- who
+
+def test_a_profile_is_for_the_uids_and_groups_that_it_names():
+    course = next(group["gid"] for group in lab.api("GET", "/v1/groups").body["groups"]
+                  if group["name"] == "course-a")
+    policy(f"profile one {{ base = run nofile = 101 uids = {{{lab.uid_of('alice')}}} }}\n"
+           f"profile course {{ base = one pids = 33 gids = {{{course}}} }}\n"
+           f"profile course-login {{ base = login nofile = 202 gids = {{{course}}} }}\n")
+    found = {name: lab.run(["/bin/true"], user=name).receipt for name in ("alice", "carol", "dora")}
+    assert {name: each["rlimits"]["nofile"] for name, each in found.items()} == \
+        {"alice": 101, "carol": 4096, "dora": 101}
+    assert_group(found["alice"], 512 * MIB, 128, 100000)
+    assert_group(found["dora"], 512 * MIB, 33, 100000)
+    with lab.Session("dora") as live:
+        assert live.facts()["receipt"]["rlimits"]["nofile"] == 202
+    said = lab.command(sessiond(), "--explain-policy", f"{lab.uid_of('dora')}:{course}").stdout
+    assert f"run   profile        course (gid {course})\n" in said
+    assert "run   nofile         101\n" in said and "login nofile         202\n" in said
+
+
+# ---- trees
+
+@contextlib.contextmanager
+def shared():
+    for path in (SHARED, SECRET):
+        os.makedirs(path)
+    try:
+        for path in (f"{SHARED}/notes", f"{SECRET}/key", "/opt/course/outside"):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("read me\n")
+        os.makedirs(f"{SHARED}/below")
+        lab.command("mount", "-t", "proc", "proc", f"{SHARED}/below")
+        shutil.copy("/bin/id", f"{SHARED}/id")
+        os.chmod(f"{SHARED}/id", 0o4755)
+        yield
+    finally:
+        lab.command("umount", "-l", f"{SHARED}/below", check=False)
+        shutil.rmtree("/opt/course", ignore_errors=True)
+        shutil.rmtree(SECRET)
+
+
+LOOK = f"cat {SHARED}/notes; ls /opt /opt/course {SHARED}/below; {SHARED}/id -u; " \
+       f"echo x >{SHARED}/new; mkdir /opt/new; mkdir /opt/course/new; chmod 700 {SHARED}"
+
+
+def test_a_tree_is_there_read_only_and_not_for_others():
+    tree = f'trees = {{"{SHARED}"}} uids = {{{lab.uid_of("alice")}}}'
+    with shared():
+        policy(f"profile a {{ base = run {tree} }}\nprofile b {{ base = login {tree} }}\n")
+        mine, other = lab.sh(LOOK), lab.sh(LOOK, user="carol")
+        with lab.Session("alice") as live:
+            session = live.ssh(LOOK)
+    wanted = (f"read me\n/opt:\ncourse\n\n/opt/course:\ndata\n\n{SHARED}/below:\n"
+              f"{lab.uid_of('alice')}\n")
+    assert mine.out.decode() == wanted
+    assert mine.err.count(b"Read-only file system") == 4, mine.err
+    assert session.stdout == wanted
+    assert session.stderr.count("Read-only file system") == 4, session.stderr
+    assert other.out == b"/opt:\n", other.out  # no more than a name
+    assert b"No such file or directory" in other.err
+
+
+@pytest.mark.parametrize("make", ["nothing", "link", "link above", "proc", "file"])
+def test_a_tree_that_is_not_what_it_was_said_to_be_starts_nothing(make):
+    path = f"{SHARED}/x"
+    with shared():
+        if make == "link":
+            os.symlink(SECRET, path)
+        elif make == "link above":
+            os.symlink(SECRET, "/opt/course/up")
+            os.makedirs(f"{SECRET}/x")
+            path = "/opt/course/up/x"
+        elif make == "proc":
+            path = f"{SHARED}/below"
+        elif make == "file":
+            path = f"{SHARED}/notes"
+        policy(f'profile a {{ base = run trees = {{"{path}"}} uids = {{{lab.uid_of("alice")}}} }}')
+        refused, other = lab.run(["/bin/true"]), lab.run(["/bin/true"], user="carol")
+    assert (refused.status, refused.end["step"]) == ("setup_failed", "mount"), refused.end
+    assert path in refused.end["message"]
+    assert other.status == "ok"
