@@ -22,7 +22,7 @@ libapi_la_SOURCES = \
 	%D%/user_input.c %D%/user_input.h \
 	%D%/verdict.c %D%/verdict.h
 libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
-libapi_la_LIBADD = libregistry.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
+libapi_la_LIBADD = libregistry.la libpolicy_config.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
 
 programs_PROGRAMS += sessiond-api
 sessiond_api_SOURCES = \
@@ -42,6 +42,7 @@ sessiond_api_SOURCES = \
 	%D%/http.c %D%/http.h \
 	%D%/imports.c \
 	%D%/index.c \
+	%D%/limits.c %D%/limits.h \
 	%D%/links.c \
 	%D%/lock.c %D%/lock.h \
 	%D%/locked.c %D%/locked.h \

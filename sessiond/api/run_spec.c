@@ -11,7 +11,9 @@
 #include "common/ids.h"
 #include "common/payload.h"
 #include "common/str.h"
+#include "policy/policy.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/limits.h"
 
 #include "common/banned.h"
 
@@ -172,17 +174,38 @@ static int parse_limits(const struct json_in *in, struct run_spec *s)
     struct json_in limits = {.prefix = "limits.", .e = in->e};
     int r;
 
-    s->wall_ms = RUN_WALL_MS_DEFAULT;
-    s->out_kb = RUN_OUT_KB_DEFAULT;
     r = json_in_object(in, "limits", &limits.obj);
     if (r < 0 || !limits.obj)
         return r;
     r = json_in_only(&limits, keys);
     if (r == 0)
-        r = json_in_u32(&limits, "wall_ms", 1, RUN_WALL_MS_MAX, &s->wall_ms);
+        r = json_in_u32(&limits, "wall_ms", 1, (uint32_t)policy_keys[POLICY_KEY_WALL_MAX].most,
+                        &s->wall_ms);
     if (r == 0)
-        r = json_in_u32(&limits, "out_kb", 1, RUN_OUT_KB_MAX, &s->out_kb);
+        r = json_in_u32(&limits, "out_kb", 1,
+                        (uint32_t)(policy_keys[POLICY_KEY_OUTPUT_MAX].most / POLICY_KI),
+                        &s->out_kb);
     return r;
+}
+
+/* One limit: what is given, or what the profile says. */
+static int limit_take(const char *field, uint32_t shipped, uint32_t max, uint32_t *value,
+                      struct error *e)
+{
+    if (*value == 0)
+        *value = shipped;
+    if (*value <= max)
+        return 0;
+    return error_field(e, field, "%s must be from 1 to %u.", field, max);
+}
+
+int run_spec_limit(struct run_spec *spec, const struct limits *limits, struct error *e)
+{
+    int r = limit_take("limits.wall_ms", limits->wall_ms, limits->wall_ms_max, &spec->wall_ms, e);
+
+    if (r < 0)
+        return r;
+    return limit_take("limits.out_kb", limits->out_kb, limits->out_kb_max, &spec->out_kb, e);
 }
 
 static int parse_stdin(const struct json_in *in, struct run_spec *s)

@@ -10,11 +10,7 @@
 
 #include "sessiond/api/error.h"
 
-#define RUN_WALL_MS_DEFAULT 30000u
-#define RUN_WALL_MS_MAX     600000u
-#define RUN_OUT_KB_DEFAULT  1024u
-#define RUN_OUT_KB_MAX      16384u
-
+struct limits;
 struct preset;
 
 /* Borrows everything from the JSON body. */
@@ -29,7 +25,7 @@ struct run_spec {
     const char *stdin_text;
     size_t stdin_bytes;
     bool net_public;
-    uint32_t wall_ms;
+    uint32_t wall_ms; /* 0: not given, until run_spec_limit() */
     uint32_t out_kb;
 };
 
@@ -43,6 +39,16 @@ struct run_spec {
  * Return: 0, or -EINVAL with *e filled.
  */
 int run_spec_parse(const json_t *body, struct run_spec *ret_spec, struct error *e);
+
+/**
+ * run_spec_limit() - Hold the limits of a body against those of its user, and fill in the others
+ *
+ * After the user was found: what is wrong with a request in itself comes first, and whoever may not
+ * act for a user is not told what that user gets.
+ *
+ * Return: 0, or -EINVAL with *e filled: 400 with the field.
+ */
+int run_spec_limit(struct run_spec *spec, const struct limits *limits, struct error *e);
 
 /* argv, environment and source file of a run. */
 struct run_command {

@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/payload.h"
 #include "sessiond/api/handlers.h"
+#include "sessiond/api/limits.h"
 #include "sessiond/api/run.h"
 #include "sessiond/api/run_spec.h"
 #include "sessiond/api/subject.h"
@@ -13,7 +14,19 @@
 
 #include "common/banned.h"
 
-static int make_plan(struct request *rq, const struct run_spec *spec, struct run_plan *ret_plan,
+/* What is not given, and what is too much: by the policy, for this user and these groups. */
+static int limit(struct run_spec *spec, const struct run_plan *plan, struct error *e)
+{
+    uint32_t gids[WIRE_GROUPS_MAX];
+    struct limits limits;
+
+    for (size_t i = 0; i < plan->group_count; i++)
+        gids[i] = plan->groups[i].gid;
+    limits_of(plan->user.uid, gids, plan->group_count, &limits);
+    return run_spec_limit(spec, &limits, e);
+}
+
+static int make_plan(struct request *rq, struct run_spec *spec, struct run_plan *ret_plan,
                      struct error *e)
 {
     int r = subject_find(rq, spec->user_name, spec->user_uid, &ret_plan->user, e);
@@ -27,6 +40,9 @@ static int make_plan(struct request *rq, const struct run_spec *spec, struct run
     if (group_of_user(rq->app->reg, ret_plan->user.uid, ret_plan->groups, WIRE_GROUPS_MAX,
                       &ret_plan->group_count) < 0)
         return subject_registry_failed(rq, e);
+    r = limit(spec, ret_plan, e);
+    if (r < 0)
+        return r;
     ret_plan->net_public = spec->net_public;
     ret_plan->wall_ms = spec->wall_ms;
     ret_plan->out_kb = spec->out_kb;
@@ -65,7 +81,7 @@ static int start_failed(int r, struct error *e)
     }
 }
 
-static int run_from_spec(struct request *rq, const struct run_spec *spec, struct error *e)
+static int run_from_spec(struct request *rq, struct run_spec *spec, struct error *e)
 {
     __attribute__((cleanup(run_command_done))) struct run_command command = {0};
     int fds[WIRE_RUN_FD_COUNT] = {-1, -1, -1, -1};

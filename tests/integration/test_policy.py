@@ -125,6 +125,36 @@ def test_sessions_have_a_section_of_their_own():
     assert_group(lab.run(["/bin/true"]).receipt, 512 * MIB, 128, 100000)
 
 
+def test_a_run_gets_the_time_and_the_output_of_its_profile_and_no_more():
+    def asks(user="carol", **limits):
+        with pytest.raises(lab.Refused) as refused:
+            lab.run(["/bin/true"], user=user, limits=limits)
+        answer = refused.value.answer
+        return answer.status, answer.body["field"], answer.body["message"]
+
+    policy("run { wall = 700ms wall_max = 5s output = 2K output_max = 4K }\n"
+           "profile slow { base = run wall = 3s wall_max = 1h output = 1M output_max = 16M\n"
+           f" uids = {{{lab.uid_of('alice')}}} }}\n")
+    late = lab.run(["/bin/sleep", "30"], user="carol")
+    assert late.status == "timeout_wall" and 600 < late.end["usage"]["wall_ms"] < 3000
+    assert late.find("accepted")[0]["limits"] == {"wall_ms": 700, "out_kb": 2}
+    assert asks(wall_ms=5001) == (400, "limits.wall_ms", "limits.wall_ms must be from 1 to 5000.")
+    assert asks(out_kb=5) == (400, "limits.out_kb", "limits.out_kb must be from 1 to 4.")
+    assert lab.run(["/bin/true"], user="carol", limits={"wall_ms": 5000}).status == "ok"
+    assert asks("alice", wall_ms=3600001)[:2] == (400, "limits.wall_ms")
+    slow = lab.run(["/bin/sleep", "1"], limits={"wall_ms": 3600000})
+    assert slow.status == "ok"
+    assert slow.find("accepted")[0]["limits"] == {"wall_ms": 3600000, "out_kb": 1024}
+    # What is not in force yet is not believed, nor is what is wrong.
+    put("run { wall_max = 2s wall = 1s }\n")
+    assert lab.run(["/bin/true"], user="carol", limits={"wall_ms": 5000}).status == "ok"
+    reload()
+    assert asks(wall_ms=5000)[1] == "limits.wall_ms"
+    put("run { wall_max = 9s \n")
+    reload()
+    assert asks(wall_ms=5000)[1] == "limits.wall_ms"
+
+
 def test_processor_time_ends_a_process_by_a_signal_of_its_own():
     policy("run { cpu_time = 1s }\n")
     result = lab.python("while True: pass", limits={"wall_ms": 60000})

@@ -233,7 +233,8 @@ test_net_news_CPPFLAGS = $(policy_test_cppflags)
 test_net_news_LDADD = $(policy_test_ldadd)
 
 # --- sessiond-api
-api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_login \
+api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_limits \
+	test_api_login \
 	test_api_nsswitch test_api_outcome test_api_people test_api_shells test_api_text test_api_timestamp test_api_view
 check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
@@ -252,6 +253,9 @@ test_api_inbound_LDADD = $(api_test_libs)
 test_api_input_SOURCES = %D%/test_api_input.c %D%/body_case.c %D%/body_case.h
 test_api_input_CPPFLAGS = $(api_test_cppflags)
 test_api_input_LDADD = $(api_test_libs)
+test_api_limits_SOURCES = %D%/test_api_limits.c sessiond/api/limits.c
+test_api_limits_CPPFLAGS = $(api_test_cppflags)
+test_api_limits_LDADD = $(api_test_libs) libsessiond_shared.la
 test_api_login_SOURCES = %D%/test_api_login.c
 test_api_login_CPPFLAGS = $(api_test_cppflags)
 test_api_login_LDADD = $(api_test_libs)

@@ -49,7 +49,7 @@ static void every_key_of_a_run_is_checked_and_named(void **state)
         {RUN("\"stdin\":\"\""), 0, ""},
         {RUN("\"limits\":{}"), 0, ""},
         {RUN("\"limits\":{\"wall_ms\":1,\"out_kb\":1}"), 0, ""},
-        {RUN("\"limits\":{\"wall_ms\":600000,\"out_kb\":16384}"), 0, ""},
+        {RUN("\"limits\":{\"wall_ms\":3600000,\"out_kb\":16384}"), 0, ""},
         {RUN("\"env\":{\"_a1\":\"x\",\"LANG\":\"C\",\"TERM\":\"\"}"), 0, ""},
         {"{\"argv\":[\"/bin/true\"]}", 400, "user"},
         {"{\"user\":null,\"argv\":[\"/bin/true\"]}", 400, "user"},
@@ -92,7 +92,7 @@ static void every_key_of_a_run_is_checked_and_named(void **state)
         {RUN("\"limits\":1"), 400, "limits"},
         {RUN("\"limits\":{\"wall\":1}"), 400, "limits.wall"},
         {RUN("\"limits\":{\"wall_ms\":0}"), 400, "limits.wall_ms"},
-        {RUN("\"limits\":{\"wall_ms\":600001}"), 400, "limits.wall_ms"},
+        {RUN("\"limits\":{\"wall_ms\":3600001}"), 400, "limits.wall_ms"},
         {RUN("\"limits\":{\"wall_ms\":-1}"), 400, "limits.wall_ms"},
         {RUN("\"limits\":{\"wall_ms\":4294967297}"), 400, "limits.wall_ms"},
         {RUN("\"limits\":{\"wall_ms\":\"1\"}"), 400, "limits.wall_ms"},
@@ -223,8 +223,8 @@ static void command_of_a_preset_and_of_argv(void **state)
         assert_string_equal(c.argv[n - 2], presets[i].last);
         assert_string_equal(c.argv[n - 1], "more");
         assert_string_equal(c.code_name, presets[i].code_name);
-        assert_int_equal(spec.wall_ms, RUN_WALL_MS_DEFAULT);
-        assert_int_equal(spec.out_kb, RUN_OUT_KB_DEFAULT);
+        assert_int_equal(spec.wall_ms, 0); /* not given: run_spec_limit() */
+        assert_int_equal(spec.out_kb, 0);
         assert_false(spec.net_public);
         run_command_done(&c);
         json_decref(body);
