@@ -45,6 +45,9 @@
     X("index", "rebuild", cmd_index_rebuild, "make the file that NSS reads anew")                  \
     X("backup", NULL, cmd_backup, "write a copy of the registry into a file")                      \
     X("restore", NULL, cmd_restore, "take the registry from a backup")                             \
+    X("policy", "check", cmd_policy_check, "say whether the policy can be read")                   \
+    X("policy", "show", cmd_policy_show, "show all of the policy")                                 \
+    X("policy", "explain", cmd_policy_explain, "show what the policy gives to a user")             \
     X("run", NULL, cmd_run, "run a program as a user")                                             \
     X("setup", NULL, cmd_setup, "make this host one of atelier's, and back")
 

@@ -246,6 +246,36 @@ def test_a_profile_is_for_the_uids_and_groups_that_it_names():
     assert "run   nofile         101\n" in said and "login nofile         202\n" in said
 
 
+def test_the_command_takes_names():
+    course = next(group["gid"] for group in lab.api("GET", "/v1/groups").body["groups"]
+                  if group["name"] == "course-a")
+    put(f"profile course {{ base = login pids = 44 gids = {{{course}}} }}\n")
+    assert lab.atelier("policy", "check").stdout == "/etc/atelier: fine, profiles: 4\n"
+    mine = lab.atelier("policy", "explain", "dora").stdout.splitlines()
+    other = lab.atelier("policy", "explain", "carol").stdout.splitlines()
+    assert f"login profile        course (gid {course})" in mine and "login pids           44" in mine
+    assert "login profile        login" in other and "login pids           256" in other
+    # What is shown can be read again, and so can what is in force: not what was put down just now.
+    for argv, count in (([sessiond(), "--show-policy"], 4), (["cat", IN_FORCE], 3)):
+        shown = lab.command(*argv).stdout
+        with open("/run/shown.conf", "w", encoding="ascii") as file:
+            file.write(shown)
+        assert lab.atelier("policy", "check", "/run/shown.conf").stdout == \
+            f"/run/shown.conf: fine, profiles: {count}\n"
+        assert lab.atelier("policy", "show", "/run/shown.conf").stdout == shown
+    for argv, code, says in ((("explain", "nobody-here"), 1, "there is no user nobody-here"),
+                             (("explain", "root"), 1, "root is no participant"),
+                             (("explain",), 64, "NAME is missing"),
+                             (("explain", "No!"), 64, "is no name of a user"),
+                             (("check", "/nowhere"), 78, "/nowhere: No such file or directory"),
+                             (("check", "a", "b"), 64, "one argument too many")):
+        result = lab.atelier("policy", *argv, check=False)
+        assert (result.returncode, result.stdout) == (code, "") and says in result.stderr, result
+    # Nobody needs to be root for it.
+    result = lab.command("atelier", "policy", "explain", "dora", user=lab.CALLER, group=lab.CALLER)
+    assert result.stdout.splitlines() == mine
+
+
 # ---- trees
 
 @contextlib.contextmanager
