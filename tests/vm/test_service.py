@@ -52,6 +52,35 @@ def lives(alice, guest):
     assert alice.id in guest.said("atelier --json session list")
 
 
+@pytest.mark.long
+def test_a_reload_takes_a_policy_or_says_why_not(guest):
+    path = "/etc/atelier/conf.d/test.conf"
+
+    def reload(text):
+        guest.sh(f"mkdir -p /etc/atelier/conf.d && printf '{text}' >{path}")
+        return guest.sh("systemctl reload sessiond", check=False).returncode
+
+    def pids():
+        eventually(lambda: "pids_max" in guest.said(
+            "atelier --json run --user alice -- /bin/true || true"), 30)
+        run = guest.said("atelier --json run --user alice -- /bin/true")
+        return run.split('"pids_max":')[1].split(",")[0]
+
+    try:
+        assert reload("run { pids = 33 }\\n") == 0
+        eventually(lambda: "pids = 33" in guest.said("cat /run/atelier/policy"), 20)
+        assert pids() == "33"
+        assert reload("run { pids = 34\\n") != 0
+        eventually(lambda: f"The old policy stays: {path}:1: a {{ that is not closed" in
+                   guest.said("systemctl show -p StatusText sessiond"), 20)
+        assert guest.said("systemctl is-active sessiond") == "active"
+        assert pids() == "33"
+    finally:
+        guest.sh("rm -r /etc/atelier/conf.d && systemctl reload sessiond")
+    assert guest.said("systemctl show -p StatusText sessiond") == "StatusText="
+    assert pids() == "128"
+
+
 @pytest.mark.parametrize("unit", [
     UNITS[0], *(pytest.param(unit, marks=pytest.mark.long) for unit in UNITS[1:])])
 def test_a_restart_ends_no_session(guest, unit):
