@@ -9,7 +9,9 @@
  * index is renamed (after, somebody could have seen an id that only registry.db knows). Whatever
  * fails in between is made up for: at open each of the two gets what only the other one has.
  *
- * A crash can leave the last line half, and so it is cut: nobody has seen its id. Any other line
+ * A crash can leave the last line half, and a power failure zeros in the place of what was not
+ * synced yet. COMMIT came first, so the database has what such lines said: the file is cut there,
+ * and what it lacks is written again; whole lines behind zeros count until then. Any other line
  * that is none, or that contradicts the database, was not written by us: then nothing is opened,
  * because guessing would give one id to two people.
  */
@@ -87,22 +89,6 @@ static int file_read(struct registry *reg, char **ret_text, size_t *ret_size)
     return 0;
 }
 
-static int torn_line_cut(struct registry *reg)
-{
-    char *text = NULL, *end;
-    size_t size = 0, kept;
-    int r = file_read(reg, &text, &size);
-
-    if (r < 0)
-        return r;
-    end = memrchr(text, '\n', size);
-    kept = end ? (size_t)(end - text) + 1 : 0;
-    free(text);
-    if (kept < size && (ftruncate(reg->ledger.fd, (off_t)kept) < 0 || fsync(reg->ledger.fd) < 0))
-        return registry_fail(reg, -errno, "cut the last line of " FILE_PATH);
-    return 0;
-}
-
 int ledger_open(struct registry *reg)
 {
     int r;
@@ -131,12 +117,19 @@ void ledger_close(struct registry *reg)
 struct lines {
     struct used *v; /* owned */
     size_t n;
+    size_t whole, whole_bytes; /* of them and of the file: before the first that a crash spoilt */
+    size_t bytes;              /* of the file */
 };
 
 static bool kind_parse(const char *text, size_t len, bool *ret_is_group)
 {
     *ret_is_group = len == 5 && memcmp(text, "group", 5) == 0;
     return *ret_is_group || (len == 4 && memcmp(text, "user", 4) == 0);
+}
+
+bool used_is_valid(const struct used *used)
+{
+    return id_is_allocatable(used->id) && name_is_valid_n(used->name, sizeof(used->name));
 }
 
 /* Exactly what line_format() writes, without the end of line. */
@@ -158,8 +151,7 @@ static bool line_parse(const char *line, size_t len, struct used *ret_used)
     if (len >= sizeof(ret_used->name))
         return false;
     memcpy(ret_used->name, name, len);
-    return str_to_u32(id, ID_ALLOC_MAX, &ret_used->id) == 0 && id_is_allocatable(ret_used->id) &&
-           name_is_valid_n(ret_used->name, sizeof(ret_used->name));
+    return str_to_u32(id, ID_ALLOC_MAX, &ret_used->id) == 0 && used_is_valid(ret_used);
 }
 
 static size_t line_format(char line[LINE_SIZE], const struct used *used)
@@ -168,15 +160,32 @@ static size_t line_format(char line[LINE_SIZE], const struct used *used)
                             used->is_group ? "group" : "user", used->name);
 }
 
-static int lines_parse(struct registry *reg, const char *text, size_t size, struct lines *lines)
+/* Half of the last line was written, or nothing but the size of the file. */
+static bool line_is_spoilt(const char *line, const char *end)
 {
-    for (const char *p = text; p < text + size;) {
-        const char *end = memchr(p, '\n', size - (size_t)(p - text));
+    return !end || memchr(line, '\0', (size_t)(end - line));
+}
 
-        if (!end || !line_parse(p, (size_t)(end - p), &lines->v[lines->n]))
-            return registry_fail(reg, -EBADMSG, "line %zu of " FILE_PATH, lines->n + 1);
-        lines->n++;
-        p = end + 1;
+static int lines_parse(struct registry *reg, const char *text, struct lines *lines)
+{
+    const char *p = text, *after = text + lines->bytes;
+    bool is_spoilt = false;
+
+    lines->whole_bytes = lines->bytes;
+    for (size_t number = 1; p < after; number++) {
+        const char *end = memchr(p, '\n', (size_t)(after - p));
+
+        if (line_is_spoilt(p, end)) {
+            if (!is_spoilt)
+                lines->whole_bytes = (size_t)(p - text);
+            is_spoilt = true;
+        } else if (line_parse(p, (size_t)(end - p), &lines->v[lines->n])) {
+            lines->n++;
+            lines->whole += !is_spoilt;
+        } else {
+            return registry_fail(reg, -EBADMSG, "line %zu of " FILE_PATH, number);
+        }
+        p = end ? end + 1 : after;
     }
     return 0;
 }
@@ -186,14 +195,12 @@ static int lines_load(struct registry *reg, struct lines *ret_lines)
 {
     struct lines lines = {0};
     char *text = NULL;
-    size_t size = 0;
-    int r = file_read(reg, &text, &size);
+    int r = file_read(reg, &text, &lines.bytes);
 
     if (r < 0)
         return r;
-    lines.v = calloc(size / sizeof("10000 user a") + 1, sizeof(*lines.v));
-    r = lines.v ? lines_parse(reg, text, size, &lines)
-                : registry_fail(reg, -ENOMEM, "read " FILE_PATH);
+    lines.v = calloc(lines.bytes / sizeof("10000 user a") + 1, sizeof(*lines.v));
+    r = lines.v ? lines_parse(reg, text, &lines) : registry_fail(reg, -ENOMEM, "read " FILE_PATH);
     free(text);
     if (r < 0)
         free(lines.v);
@@ -316,6 +323,17 @@ static int missing_note(void *arg, const struct used *used)
     return ledger_note(m->reg, used);
 }
 
+/* Only when all that it has is in the database, for good. */
+static int spoilt_cut(struct registry *reg, struct lines *lines)
+{
+    if (lines->whole_bytes == lines->bytes)
+        return 0;
+    if (ftruncate(reg->ledger.fd, (off_t)lines->whole_bytes) < 0 || fsync(reg->ledger.fd) < 0)
+        return registry_fail(reg, -errno, "cut what a crash spoilt of " FILE_PATH);
+    lines->n = lines->whole;
+    return 0;
+}
+
 static int missing_append(struct registry *reg, struct lines *lines)
 {
     struct missing missing = {.reg = reg, .lines = lines};
@@ -333,12 +351,12 @@ static int missing_append(struct registry *reg, struct lines *lines)
 int ledger_agree(struct registry *reg)
 {
     struct lines lines = {0};
-    int r = torn_line_cut(reg);
+    int r = lines_load(reg, &lines);
 
     if (r == 0)
-        r = lines_load(reg, &lines);
-    if (r == 0)
         r = merge_store(reg, &lines);
+    if (r == 0)
+        r = spoilt_cut(reg, &lines);
     if (r == 0)
         r = missing_append(reg, &lines);
     free(lines.v);
@@ -352,6 +370,10 @@ int ledger_note(struct registry *reg, const struct used *used)
 {
     struct ledger *l = &reg->ledger;
 
+    /* A line that we refuse to read must not be written: nothing would ever open again. */
+    if (!used_is_valid(used))
+        return registry_fail(reg, -EBADMSG, "note id %u as used, under a name that is none",
+                             used->id);
     if (l->open_count == l->open_room) {
         size_t room = l->open_room > 0 ? 2 * l->open_room : ROOM_FIRST;
         struct used *bigger = reallocarray(l->open, room, sizeof(*bigger));

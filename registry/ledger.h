@@ -21,6 +21,9 @@ struct used {
     char name[NAME_SIZE];
 };
 
+/* Can it be a line of ours: an id and a name that may be given out? */
+bool used_is_valid(const struct used *used);
+
 struct ledger {
     int dir_fd;
     int fd;            /* of the file */
@@ -55,7 +58,7 @@ int ledger_merge(struct registry *reg);
  */
 int ledger_agree(struct registry *reg);
 
-/* Remember for ledger_append(), inside an open change. Return: 0 or -ENOMEM. */
+/* Remember for ledger_append(), inside an open change. Return: 0, -EBADMSG (not valid), -ENOMEM. */
 int ledger_note(struct registry *reg, const struct used *used);
 
 /* The open change is undone. */

@@ -164,6 +164,64 @@ static void half_a_line_is_cut(void **state)
     issued_is(f, FIRST "10001 user maria\n10002 user karl\n");
 }
 
+static void issued_write_bytes(const struct fixture *f, const char *bytes, size_t size)
+{
+    cleanup_close int fd = open(path_of(f, ISSUED), O_WRONLY | O_CLOEXEC | O_TRUNC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+}
+
+/* Power failed: the file has its size, and zeros where the data should be. */
+static void zeros_of_a_power_failure_are_cut(void **state)
+{
+#define TORN(text)                                                                                 \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } torn[] = {
+        TORN(FIRST "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+        TORN(FIRST "10001 us\0\0\0\0\0\0\0\0\0\0\n"),
+        TORN("\0\0\0\0\0\0\0\0\0"),
+        TORN(FIRST "\0\0\0\0\0\0\0\0\n10001 user maria\n"),
+        TORN(FIRST "10001 user maria\n\0\n10001 u"),
+    };
+#undef TORN
+    static const char behind[] = FIRST "\0\0\0\0\n10002 user karl\n";
+    struct fixture *f = *state;
+    struct user_spec spec = {.name = "karl"};
+    struct user u;
+
+    (void)user_new(f, "maria@example.org");
+    for (size_t i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
+        fixture_close(f);
+        issued_write_bytes(f, torn[i].bytes, torn[i].size);
+        fixture_open(f);
+        issued_is(f, FIRST "10001 user maria\n");
+    }
+    /* What stands whole behind the zeros, and nowhere else, is not forgotten. */
+    fixture_close(f);
+    issued_write_bytes(f, behind, sizeof(behind) - 1);
+    fixture_open(f);
+    issued_is(f, FIRST "10001 user maria\n10002 user karl\n");
+    assert_int_equal(user_try(f, &spec, &u), USER_NAME_TAKEN);
+    assert_int_equal(user_new(f, "karl@example.org").uid, 10003);
+}
+
+/* By hand, or of a program that had no such check: it would never be read again. */
+static void name_that_is_none_is_not_written(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    (void)sql_value(f, "INSERT INTO tombstones VALUES (20001, 'user', 'Bad Name')");
+    open_gives(f, -EBADMSG, "20001");
+    issued_is(f, FIRST);
+}
+
 static void line_that_is_none_is_named(void **state)
 {
     static const char *const bad[] = {
@@ -349,6 +407,8 @@ int main(void)
         REGISTRY_TEST(lost_database_gives_nothing_out_again),
         REGISTRY_TEST(lost_ledger_is_written_anew),
         REGISTRY_TEST(half_a_line_is_cut),
+        REGISTRY_TEST(zeros_of_a_power_failure_are_cut),
+        REGISTRY_TEST(name_that_is_none_is_not_written),
         REGISTRY_TEST(line_that_is_none_is_named),
         REGISTRY_TEST(line_that_contradicts_the_database_is_named),
         REGISTRY_TEST(ledger_of_others_is_refused),
