@@ -19,6 +19,7 @@ libregistry_la_SOURCES = \
 	%D%/registry_internal.h \
 	%D%/reserved.def \
 	%D%/restore.c \
+	%D%/restore_check.c %D%/restore_check.h \
 	%D%/run.c \
 	%D%/sabotage.h \
 	%D%/schema.c %D%/schema.h \

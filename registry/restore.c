@@ -5,8 +5,8 @@
  * The order of registry_restore():
  *   1. the file is checked (ours alone, whole, a registry and no more) and migrated, as a database
  *      of its own, in one transaction that a rehearsal rolls back
- *   2. in it: the used ids and names of here, the greater of both counters, a new generation, and
- *      every open link revoked: it may have been used since the copy was made
+ *   2. in it: the used ids and names of here, the counters of here, and every open link revoked: it
+ * may have been used since the copy was made
  *   3. the state of here is kept as before-restore-TIME.db
  *   4. all pages of the file in the place of ours, in one transaction of SQLite
  *   5. the ledger gets what the file had and it had not, the index is made anew
@@ -28,6 +28,7 @@
 #include "registry/id.h"
 #include "registry/ledger.h"
 #include "registry/registry_internal.h"
+#include "registry/restore_check.h"
 #include "registry/schema.h"
 
 #include "common/banned.h"
@@ -40,6 +41,7 @@ struct restore {
     void *arg;
     struct registry_restored result;
     bool seen[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @reg */
+    bool used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @in */
 };
 
 /* The sentence of the file's connection is the one of the restore. */
@@ -161,7 +163,7 @@ static int in_migrate(struct restore *x, int64_t version)
         return in_fail(x, r);
     r = schemas_compare(x);
     if (r == 0)
-        r = in_expect(x, STMT_RESTORE_ODD, NULL, "a user or a group has a name that is not used");
+        r = in_fail(x, rows_check(x->in, x->used));
     if (r == 0)
         r = group_by_name(x->in, GROUP_ALL_USERS, &all);
     return r == -ENOENT ? registry_fail(x->reg, -EBADMSG,
@@ -189,8 +191,13 @@ static int used_take(void *arg, const struct used *used)
     return in_fail(x, r);
 }
 
-static int counters_raise(struct restore *x)
+/*
+ * Those of here, and past what is used in both: the file's own could be at its end, and then
+ * nothing would be given out, or published, ever again.
+ */
+static int counters_set(struct restore *x)
 {
+    cleanup_stmt struct stmt st = {0};
     int64_t generation = 0, next_id = 0;
     int r = db_number(x->reg, "SELECT generation FROM meta", &generation);
 
@@ -198,13 +205,13 @@ static int counters_raise(struct restore *x)
         r = db_number(x->reg, "SELECT next_id FROM meta", &next_id);
     if (r < 0)
         return r;
-    {
-        cleanup_stmt struct stmt st = stmt_get(x->in, STMT_META_RAISE);
-
-        stmt_int(&st, 1, generation);
-        stmt_int(&st, 2, next_id);
-        return in_fail(x, stmt_run(&st, "raise the counters"));
-    }
+    while (next_id >= ID_ALLOC_MIN && next_id <= ID_ALLOC_MAX &&
+           (x->used[next_id - ID_ALLOC_MIN] || x->seen[next_id - ID_ALLOC_MIN]))
+        next_id++;
+    st = stmt_get(x->in, STMT_META_REPLACE);
+    stmt_int(&st, 1, generation + 1);
+    stmt_int(&st, 2, next_id);
+    return in_fail(x, stmt_run(&st, "set the counters"));
 }
 
 static int links_kill(struct restore *x)
@@ -240,7 +247,7 @@ static int in_prepare(struct restore *x, int64_t version)
     if (r == 0)
         r = used_list(x->reg, used_take, x);
     if (r == 0)
-        r = counters_raise(x);
+        r = counters_set(x);
     if (r == 0)
         r = links_kill(x);
     if (r == 0)

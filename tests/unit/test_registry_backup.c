@@ -299,6 +299,103 @@ static void rehearsal_changes_nothing(void **state)
     assert_int_equal(user_by_name(f->reg, "karl", &u), -ENOENT);
 }
 
+/* --- rows that are none ---------------------------------------------------------------------- */
+
+#define USER_ROW(uid, name, more)                                                                  \
+    "INSERT INTO tombstones VALUES (" uid ", 'user', '" name "');"                                 \
+    "INSERT INTO users VALUES (" uid ", '" name "', " more ")"
+
+/*
+ * What no code of ours would have stored, in tables that are whole. Each would be refused later, by
+ * the ledger, the index or a look-up, when the old state is gone.
+ */
+static void row_that_is_none_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        USER_ROW("20001", "Bad Name", "NULL, 'active', 1, 1, 0, 'h', '', ''"),
+        "INSERT INTO tombstones VALUES (20001, 'user', 'Bad Name')",
+        "INSERT INTO tombstones VALUES (20001, 'user', 'x' || char(10) || '10007 user y')",
+        "INSERT INTO tombstones VALUES (20001, 'user', '')",
+        "INSERT INTO tombstones VALUES (20001, 'user', cast(x'61620063' AS TEXT))",
+        "INSERT INTO used_names VALUES (10002, 'Bad Name', 'group')",
+        "INSERT INTO used_names VALUES (10001, 'ada-two', 'group')",
+        "INSERT INTO used_names VALUES (20001, 'eve', 'user')",
+        "INSERT INTO used_names VALUES (20001, 'ada', 'group')",
+        "INSERT INTO used_names VALUES (20001, 'twice', 'group'), (20002, 'twice', 'group')",
+        "UPDATE users SET email = 'no address'",
+        "UPDATE users SET comment = 'a:b'",
+        "UPDATE users SET login_shell = '/bin/sh -c id'",
+        "UPDATE users SET expires_s = -1",
+        "UPDATE users SET created_s = 9000000000000000000",
+        "INSERT INTO external_ids VALUES (7, char(7), 10001)",
+        "INSERT INTO callers VALUES (1001, 'users,everything', 1)",
+        "WITH RECURSIVE n (i) AS (SELECT 20000 UNION ALL SELECT i + 1 FROM n WHERE i < 20040)"
+        " INSERT INTO tombstones SELECT i, 'group', 'g' || i FROM n;"
+        "INSERT INTO groups SELECT id, name, 1 FROM tombstones WHERE id >= 20000;"
+        "INSERT INTO members SELECT 10001, id FROM tombstones WHERE id >= 20000",
+        "INSERT INTO sessions VALUES ('s', 10001, 'ssh', printf('%0100d', 0), '', 1, 0, '')",
+        "UPDATE meta SET generation = 9223372036854775806",
+    };
+    static const char good[] =
+        USER_ROW("20001", "good-name", "'a@b.de', 'active', 1, 1, 0, 'h', 'good', '/bin/sh'");
+    struct fixture *f = *state;
+    struct registry_restored back = {0};
+    struct registry_counts before, after;
+    struct group g;
+    char *issued[2];
+
+    (void)user_new(f, "ada@example.org");                                        /* 10001 */
+    assert_int_equal(group_create(f->reg, "course-a", taken_none, NULL, &g), 0); /* 10002 */
+    backup_take(f);
+    assert_int_equal(registry_count(f->reg, &before), 0);
+    issued[0] = file_text(path_of(f, "ledger/issued"));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        for (int rehearsal = 1; rehearsal >= 0; rehearsal--) {
+            int r;
+
+            file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+            (void)copy_sql(path_of(f, RESTORE), bad[i]);
+            r = registry_restore(f->reg, rehearsal, NULL, NULL, &back);
+            if (r != -EBADMSG || !strstr(registry_error(f->reg), REGISTRY_RESTORE_NAME))
+                fail_msg("%s: %d: %s", bad[i], r, r < 0 ? registry_error(f->reg) : "taken");
+        }
+        assert_int_equal(registry_count(f->reg, &after), 0);
+        assert_true(counts_equal(&before, &after));
+    }
+    issued[1] = file_text(path_of(f, "ledger/issued"));
+    assert_string_equal(issued[0], issued[1]);
+    free(issued[0]);
+    free(issued[1]);
+    /* The control, and everything goes on. */
+    (void)copy_sql(path_of(f, "kept.db"), good);
+    assert_int_equal(restored(f).users, 2);
+    fixture_close(f);
+    fixture_open(f);
+    assert_int_equal(user_new(f, "eve@example.org").uid, 10003);
+}
+
+/* A counter at its end would never give an id out again, nor publish. */
+static void counters_of_a_copy_are_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before;
+
+    (void)user_new(f, "ada@example.org"); /* 10001 */
+    backup_take(f);
+    (void)copy_sql(path_of(f, "kept.db"), "INSERT INTO tombstones VALUES (10002, 'user', 'eve');"
+                                          "UPDATE meta SET next_id = 59900, generation = 1 << 62");
+    for (int again = 0; again < 2; again++) {
+        before = generation(f);
+        (void)restored(f);
+        assert_int_equal(generation(f), before + 1);
+        assert_int_equal(copy_sql(path_of(f, "kept.db"), "SELECT next_id FROM meta"), 59900);
+    }
+    assert_int_equal(user_new(f, "karl@example.org").uid, 10003);
+    backup_take(f);
+    (void)restored(f);
+    assert_int_equal(user_new(f, "karla@example.org").uid, 10004);
+}
+
 /* --- files that are none --------------------------------------------------------------------- */
 
 static void byte_damage(const char *path, off_t at)
@@ -635,6 +732,8 @@ int main(void)
         REGISTRY_TEST(links_of_a_copy_are_dead),
         REGISTRY_TEST(state_before_is_kept_and_can_be_restored),
         REGISTRY_TEST(rehearsal_changes_nothing),
+        REGISTRY_TEST(row_that_is_none_is_refused),
+        REGISTRY_TEST(counters_of_a_copy_are_not_believed),
         REGISTRY_TEST(file_that_is_no_registry_is_refused),
         REGISTRY_TEST(log_beside_the_file_is_not_replayed),
         REGISTRY_TEST(registry_moves_to_a_new_host),
