@@ -15,6 +15,7 @@ libregistry_la_SOURCES = \
 	%D%/ledger.c %D%/ledger.h \
 	%D%/link.c \
 	%D%/name.c %D%/name.h \
+	%D%/name_next.c %D%/name_next.h \
 	%D%/registry.c %D%/registry.h \
 	%D%/registry_internal.h \
 	%D%/reserved.def \

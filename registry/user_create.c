@@ -21,6 +21,7 @@
 #include "registry/group.h"
 #include "registry/id.h"
 #include "registry/name.h"
+#include "registry/name_next.h"
 #include "registry/registry_internal.h"
 #include "registry/user.h"
 #include "registry/user_state.h"
@@ -131,9 +132,8 @@ struct maker {
     struct registry *reg;
     registry_taken_fn taken;
     void *arg;
-    bool is_visible;      /* to NSS: something is to be published */
-    char stem[NAME_SIZE]; /* of the last name that was made ... */
-    unsigned stem_next;   /* ... and the first number that was not tried for it */
+    bool is_visible; /* to NSS: something is to be published */
+    struct name_next names;
 };
 
 /* A name that was asked for: syntax, reserved list, anybody's. */
@@ -156,31 +156,32 @@ static int name_check(const struct maker *m, const char *name, enum user_verdict
     return r;
 }
 
-/*
- * The first free name for a stem. USER_NAME_TAKEN: all of NAME_TRIES are taken. What was tried for
- * the row before is not asked again: a class of five hundred "student" would be asked for a hundred
- * thousand times.
- */
+/* The first free name for a stem. USER_NAME_TAKEN: all of NAME_TRIES are taken. */
 static int name_make(struct maker *m, const char *stem, char ret_name[NAME_SIZE],
                      enum user_verdict *ret_verdict)
 {
-    enum user_verdict verdict = USER_NAME_TAKEN;
-    unsigned n = strcmp(m->stem, stem) == 0 ? m->stem_next : 1;
-    char name[NAME_SIZE];
+    for (size_t digits = 0; digits < NAME_CLASSES; digits++) {
+        struct name_class class = {0};
+        int r = name_next_get(&m->names, stem, digits, &class);
 
-    for (; n <= NAME_TRIES && verdict != USER_CREATED; n++) {
-        int r;
-
-        name_candidate(stem, n, name);
-        r = name_check(m, name, &verdict);
         if (r < 0)
-            return r;
+            return registry_fail(m->reg, r, "make a name");
+        while (*class.next <= class.last) {
+            enum user_verdict verdict = USER_NAME_TAKEN;
+            char name[NAME_SIZE];
+
+            name_candidate(stem, (*class.next)++, name);
+            r = name_check(m, name, &verdict);
+            if (r < 0)
+                return r;
+            if (verdict != USER_CREATED)
+                continue;
+            memcpy(ret_name, name, NAME_SIZE);
+            *ret_verdict = verdict;
+            return 0;
+        }
     }
-    memcpy(m->stem, stem, NAME_SIZE);
-    m->stem_next = n;
-    if (verdict == USER_CREATED)
-        memcpy(ret_name, name, NAME_SIZE);
-    *ret_verdict = verdict == USER_CREATED ? USER_CREATED : USER_NAME_TAKEN;
+    *ret_verdict = USER_NAME_TAKEN;
     return 0;
 }
 
@@ -336,6 +337,7 @@ static int user_add(struct registry *reg, const struct request *rq, registry_tak
     if (r < 0)
         return r;
     r = user_make(&m, rq, ret_user, ret_verdict);
+    name_next_done(&m.names);
     if (r < 0 || *ret_verdict != USER_CREATED) {
         change_abort(reg);
         return r;
@@ -476,6 +478,7 @@ int user_create_batch(struct registry *reg, const struct user_spec *specs, size_
     if (r < 0)
         return r;
     r = rows_do(&m, specs, n, ret_users, ret_verdicts, &bad);
+    name_next_done(&m.names);
     if (r < 0 || bad < n || is_rehearsal)
         change_abort(reg);
     else

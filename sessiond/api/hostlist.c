@@ -37,6 +37,7 @@ struct hostlist {
     void *questions; /* tree: what was asked */
     struct question *first_open; /* list of those that NSS has not answered */
     struct question **last_open;
+    bool has_news;
 };
 
 static int question_compare(const void *a, const void *b)
@@ -178,6 +179,7 @@ int hostlist_ask(struct hostlist *l, int64_t until_ms)
             return r;
         e->is_answered = true;
         e->is_taken = r > 0;
+        l->has_news = l->has_news || e->is_taken;
         l->first_open = e->next;
         if (!l->first_open)
             l->last_open = &l->first_open;
@@ -185,6 +187,14 @@ int hostlist_ask(struct hostlist *l, int64_t until_ms)
             break;
     }
     return l->first_open != NULL;
+}
+
+bool hostlist_has_news(struct hostlist *l)
+{
+    bool has = l->has_news;
+
+    l->has_news = false;
+    return has;
 }
 
 int hostlist_lock(struct hostlist *l, int64_t deadline_ms)

@@ -4,8 +4,9 @@
  *
  * The order is that of hostlist.h: the rows are rehearsed, which finds what is wrong with them; the
  * names and ids that they would get are put to NSS, in turns, between which everybody else is
- * served; then they are stored under the password lock. A dry run ends with a second rehearsal,
- * for which nothing is locked.
+ * served; if some of them are taken, the next ones are looked for in the same way; then they are
+ * stored under the password lock. A dry run ends with another rehearsal, for which nothing is
+ * locked. A rehearsal is one turn: it is a change of the registry, which only one can have open.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,8 @@
 /* Of asking NSS at a time, and for the others in between. */
 #define TURN_MS 20
 #define REST_US 1000
+/* After so many rehearsals the rest is asked under the lock, or it is too much. */
+#define ROUNDS_MAX 16u
 
 struct import {
     struct request *rq;
@@ -37,6 +40,7 @@ struct import {
     struct event *timer;
     struct user *users;
     enum user_verdict *verdicts;
+    unsigned rounds;
 };
 
 static const char failed[] = "The users could not be imported";
@@ -157,6 +161,46 @@ static void finish_dry(struct import *i)
     import_free(i);
 }
 
+/* Write down what has to be asked. Return: as batch(). */
+static int rehearse(struct import *i)
+{
+    i->rounds++;
+    return batch(i, true, hostlist_note);
+}
+
+/* All is answered. Return: 1: there are new questions; 0, or as batch(). */
+static int look_again(struct import *i)
+{
+    int r;
+
+    if (!hostlist_has_news(i->host) || i->rounds >= ROUNDS_MAX)
+        return 0;
+    r = rehearse(i);
+    return r < 0 ? r : 1;
+}
+
+static void on_rehearsed_badly(struct import *i, int r)
+{
+    if (r != -ECANCELED)
+        request_fail(i->rq, failed, registry_error(i->rq->app->reg));
+    import_free(i);
+}
+
+static void finish(struct import *i)
+{
+    static const struct timeval rest = {.tv_usec = REST_US};
+    int r = look_again(i);
+
+    if (r < 0)
+        on_rehearsed_badly(i, r);
+    else if (r > 0)
+        (void)evtimer_add(i->timer, &rest);
+    else if (i->in.is_dry_run)
+        finish_dry(i);
+    else
+        locked_run(i->rq, store_locked, &i, sizeof(i), free_import, failed);
+}
+
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
     static const struct timeval rest = {.tv_usec = REST_US};
@@ -173,10 +217,8 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
         import_free(i);
     } else if (r > 0) {
         (void)evtimer_add(i->timer, &rest);
-    } else if (i->in.is_dry_run) {
-        finish_dry(i);
     } else {
-        locked_run(i->rq, store_locked, &i, sizeof(i), free_import, failed);
+        finish(i);
     }
 }
 
@@ -214,11 +256,9 @@ void imports_post(struct request *rq, const json_t *body)
         import_free(i);
         return;
     }
-    r = batch(i, true, hostlist_note);
+    r = rehearse(i);
     if (r < 0) {
-        if (r != -ECANCELED)
-            request_fail(rq, failed, registry_error(rq->app->reg));
-        import_free(i);
+        on_rehearsed_badly(i, r);
         return;
     }
     request_wait(rq);

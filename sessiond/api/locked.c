@@ -28,13 +28,20 @@ static void waiting_free(struct waiting *w)
     free(w);
 }
 
-/* The lock is not ours, or was not ours for long enough. */
 static void refuse_busy(struct request *rq)
 {
     request_refuse_with(
         rq, 503, STATUS_BUSY, NULL,
         "The password lock of the host (/etc/.pwd.lock) is held by others, or sessiond cannot open "
         "it: its journal says which.");
+}
+
+/* It was ours, and what had to be done under it took longer. */
+static void refuse_late(struct request *rq)
+{
+    request_refuse_with(rq, 503, STATUS_BUSY, NULL,
+                        "The password lock of the host is kept for a second at most, and this took "
+                        "longer: nothing was stored. The host is busy, or it is too much at once.");
 }
 
 static void on_turn(void *arg, int got, int64_t deadline_ms)
@@ -52,8 +59,10 @@ static void on_turn(void *arg, int got, int64_t deadline_ms)
         r = w->fn(rq, &check, w->input);
     if (got == -ENOTCONN)
         request_refuse_with(rq, 503, STATUS_INTERNAL, NULL, "sessiond is gone.");
-    else if (got < 0 || r == -ETIMEDOUT)
+    else if (got < 0)
         refuse_busy(rq);
+    else if (r == -ETIMEDOUT)
+        refuse_late(rq);
     else if (r < 0)
         request_fail(rq, w->what, registry_error(rq->app->reg));
     waiting_free(w);

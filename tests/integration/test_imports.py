@@ -102,9 +102,8 @@ def test_a_body_of_four_mebibytes_is_read_and_no_larger_one():
     assert lab.api("POST", "/v1/imports", fits, uid=lab.CALLER).status == 403
 
 
-def test_thousands_come_at_once_and_the_others_are_served_meanwhile():
-    rows = [{"email": f"mass{i}@example.org", "name": f"mass{i}", "groups": ["course-a"]}
-            for i in range(5000)]
+def served_meanwhile(rows, dry_run=False):
+    """Import them; how long others waited for an answer meanwhile."""
     stop, waits = threading.Event(), []
 
     def knock():
@@ -117,10 +116,29 @@ def test_thousands_come_at_once_and_the_others_are_served_meanwhile():
     other = threading.Thread(target=knock)
     other.start()
     try:
-        answer = imported(rows)
+        answer = imported(rows, dry_run)
     finally:
         stop.set()
         other.join()
+    return answer, waits
+
+
+def test_addresses_that_begin_alike_come_at_once():
+    """info@ and kontakt@ of many domains: the name of each is the next free number."""
+    rows = [{"email": f"{('info', 'kontakt')[i % 2]}@h{i}.example.org"} for i in range(5000)]
+    for dry_run in (True, False):
+        answer, waits = served_meanwhile(rows, dry_run)
+        assert (answer.status, answer.body["created"]) == (200, 5000), answer.body
+        assert max(waits) < 2, sorted(waits)[-3:]
+    names = [row["name"] for row in answer.body["users"]]
+    assert len(set(names)) == 5000
+    assert (names[:2], names[-2:]) == (["info2", "kontakt"], ["info2501", "kont2500"])  # info: reserved
+
+
+def test_thousands_come_at_once_and_the_others_are_served_meanwhile():
+    rows = [{"email": f"mass{i}@example.org", "name": f"mass{i}", "groups": ["course-a"]}
+            for i in range(5000)]
+    answer, waits = served_meanwhile(rows)
     assert (answer.status, answer.body["created"]) == (200, 5000), answer.body
     # Nobody is kept from logging in: sessiond waits two seconds for an answer.
     assert len(waits) > 2 and max(waits) < 2, sorted(waits)[-3:]

@@ -277,6 +277,73 @@ static void host_is_asked_once_more_before_commit(void **state)
     free(c);
 }
 
+/* --- names that many want -------------------------------------------------------------------- */
+
+#define MANY  600u
+#define STEMS 3u
+
+/* A host where the first of these names are taken. */
+struct crowd {
+    unsigned asked; /* for names */
+};
+
+static int crowd_taken(void *arg, const char *name, uint32_t id)
+{
+    struct crowd *crowd = arg;
+    size_t len = name ? strcspn(name, "0123456789") : 0;
+    unsigned long n;
+
+    (void)id;
+    if (!name)
+        return 0;
+    crowd->asked++;
+    n = strtoul(name + len, NULL, 10);
+    return n < 900 &&
+           (strncmp(name, "info", len) == 0 || strncmp(name, "kontaktanfrage", len) == 0);
+}
+
+/*
+ * Rows of three stems in turn, two of which are cut to the same names: nobody is asked twice for a
+ * name. Were the search to begin anew for each row, it would ask half a million times.
+ */
+static void name_is_looked_for_once_in_a_batch(void **state)
+{
+    static const char *const stems[STEMS] = {"info", "kontakta", "kontaktb"};
+    struct fixture *f = *state;
+    struct user_spec *specs = calloc(MANY, sizeof(*specs));
+    struct user *users = calloc(MANY, sizeof(*users));
+    enum user_verdict *verdicts = calloc(MANY, sizeof(*verdicts));
+    char(*emails)[48] = calloc(MANY, sizeof(*emails));
+    struct crowd crowd = {0};
+    size_t bad = 0;
+
+    assert_true(specs && users && verdicts && emails);
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(emails[i], sizeof(emails[i]), "%s@h%u.example.org", stems[i % STEMS], i);
+        specs[i].email = emails[i];
+    }
+    for (int again = 0; again < 2; again++) {
+        crowd.asked = 0;
+        assert_int_equal(user_create_batch(f->reg, specs, MANY, again == 0, crowd_taken, &crowd,
+                                           users, verdicts, &bad),
+                         0);
+        assert_int_equal(bad, MANY);
+        if (crowd.asked > 3 * 1000 + MANY)
+            fail_msg("asked for %u names", crowd.asked);
+    }
+    assert_string_equal(users[0].name, "info900");
+    assert_string_equal(users[3].name, "info901");
+    assert_string_equal(users[1].name, "konta900");
+    assert_string_equal(users[2].name, "kontaktb");
+    assert_string_equal(users[4].name, "konta901");
+    assert_string_equal(users[5].name, "konta902");
+    assert_true(index_agrees(f->dir, f->reg));
+    free(specs);
+    free(users);
+    free(verdicts);
+    free(emails);
+}
+
 static void batch_that_is_none_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -308,6 +375,7 @@ int main(void)
         REGISTRY_TEST(rehearsal_says_what_would_be),
         REGISTRY_TEST(who_exists_gets_groups_expiry_and_key),
         REGISTRY_TEST(host_is_asked_once_more_before_commit),
+        REGISTRY_TEST(name_is_looked_for_once_in_a_batch),
         REGISTRY_TEST(batch_that_is_none_is_refused),
     };
 
