@@ -16,6 +16,7 @@ libregistry_la_SOURCES = \
 	%D%/link.c \
 	%D%/name.c %D%/name.h \
 	%D%/name_next.c %D%/name_next.h \
+	%D%/refusal.c \
 	%D%/registry.c %D%/registry.h \
 	%D%/registry_internal.h \
 	%D%/reserved.def \

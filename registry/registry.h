@@ -168,7 +168,15 @@ struct user_spec {
     const char *shell;   /* or NULL: the default, as "" */
     /* Unix seconds; 0: never. EXPIRY_KEEP: never for a new user, as it is for one who exists. */
     int64_t expires_s;
-    uint32_t uid; /* 0: the next one of the counter */
+    uint32_t uid;           /* 0: the next one of the counter */
+    struct user_gain *gain; /* or NULL; of user_create_batch() only, which fills it in */
+};
+
+/* What a row changed of one who exists; a new one has all its groups from it. */
+struct user_gain {
+    uint32_t groups;          /* bit I: of the groups of the row, the one at I is new to them */
+    bool has_expiry;          /* it is another one now; before: */
+    int64_t expires_before_s; /* Unix seconds; 0: never */
 };
 
 enum user_verdict {
@@ -438,6 +446,39 @@ int group_list(struct registry *reg, group_fn fn, void *arg);
  */
 int group_of_user(struct registry *reg, uint32_t uid, struct group *ret_groups, size_t max,
                   size_t *ret_n);
+
+/* --- why not -------------------------------------------------------------------------------- */
+
+/* What the registry knows of a name or id that somebody asks for. */
+enum used_by {
+    USED_BY_NOBODY, /* of ours, ever: whoever has it is of the host */
+    USED_BY_USER,
+    USED_BY_GROUP,
+    USED_ONCE, /* given out once, to somebody who is gone or has another name now */
+};
+
+/* Return: 0 or a negative errno. */
+int name_used_by(struct registry *reg, const char *name, enum used_by *ret_by);
+int id_used_by(struct registry *reg, uint32_t id, enum used_by *ret_by);
+
+/* The range of registry_options. */
+void registry_id_range(const struct registry *reg, uint32_t *ret_min, uint32_t *ret_max);
+
+/* The first of @names that is no group, borrowed, or NULL. Return: 0 or a negative errno. */
+int group_first_missing(struct registry *reg, const char *const *names, size_t n,
+                        const char **ret_name);
+
+/**
+ * user_check() - What a row of user_create_batch() would come to, looked at alone
+ * @taken:       Asked for a name that is asked for
+ * @ret_verdict: USER_CREATED, USER_EXISTED, or why not; .uid of @spec is not looked at
+ *
+ * So that all rows that are not good can be named, not the first one only. Stores nothing.
+ *
+ * Return: 0 or a negative errno.
+ */
+int user_check(struct registry *reg, const struct user_spec *spec, registry_taken_fn taken,
+               void *arg, enum user_verdict *ret_verdict);
 
 /* --- links --------------------------------------------------------------------------------- */
 

@@ -281,6 +281,8 @@ static int groups_join(struct maker *m, const struct request *rq, uint32_t uid,
         if (r < 0)
             return r;
         m->is_visible = m->is_visible || r > 0;
+        if (r > 0 && rq->spec->gain && i < 32)
+            rq->spec->gain->groups |= UINT32_C(1) << i;
     }
     r = group_limit_check(m->reg, uid, &is_too_many);
     if (r == 0)
@@ -417,6 +419,10 @@ static int user_extend(struct maker *m, const struct request *rq, struct user *u
     *ret_verdict = USER_EXISTED;
     if (rq->spec->expires_s == EXPIRY_KEEP || rq->spec->expires_s == user->expires_s)
         return 0;
+    if (rq->spec->gain) {
+        rq->spec->gain->has_expiry = true;
+        rq->spec->gain->expires_before_s = user->expires_s;
+    }
     r = user_field_set(m->reg, STMT_USER_EXPIRY_SET, user->uid, NULL, rq->spec->expires_s);
     return r < 0 ? r : user_by_uid(m->reg, user->uid, user);
 }
@@ -427,6 +433,8 @@ static int row_do(struct maker *m, const struct user_spec *spec, struct user *re
     struct request rq;
     int r;
 
+    if (spec->gain)
+        *spec->gain = (struct user_gain){0};
     *ret_verdict = request_init(&rq, spec);
     if (*ret_verdict != USER_CREATED)
         return 0;
