@@ -6,6 +6,7 @@
 
 #include "registry/registry.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/value.h"
 
 #include "common/banned.h"
 
@@ -24,7 +25,9 @@ static int read_verbs(const json_t *verbs, uint32_t *ret_bits, struct error *e)
                 bit = v;
         }
         if (bit == CALLER_VERB__COUNT)
-            return error_field(e, "verbs", "verbs may hold users, runs, net-public and links.");
+            return error_field(e, "verbs",
+                               "verbs may hold users, runs, net-public and links, not %s.",
+                               VALUE_JSON(item));
         bits |= 1u << bit;
     }
     *ret_bits = bits;

@@ -9,6 +9,7 @@
 #include "sessiond/api/caller_input.h"
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/json_out.h"
+#include "sessiond/api/value.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -26,14 +27,14 @@ static int find_groups(struct request *rq, const json_t *names, struct caller *c
                     : -ENOENT;
 
         if (r == -ENOENT)
-            return error_field(e, "groups", "There is no group %.40s.", json_string_value(item));
+            return error_field(e, "groups", "There is no group %s.", VALUE_JSON(item));
         if (r < 0) {
             log_error("a group could not be looked up: %s", registry_error(rq->app->reg));
             return error_set(e, 500, STATUS_INTERNAL, NULL, "The registry could not be read.");
         }
         for (uint32_t k = 0; k < c->group_count; k++) {
             if (c->groups[k].gid == g->gid)
-                return error_field(e, "groups", "%s is there twice.", g->name);
+                return error_field(e, "groups", "The group %s is there twice.", g->name);
         }
         c->group_count++;
     }
@@ -89,7 +90,8 @@ void callers_delete(struct request *rq, const json_t *body)
         log_info("caller removed uid=%u", uid);
         request_answer_empty(rq, MHD_HTTP_NO_CONTENT);
     } else if (r == -ENOENT) {
-        (void)error_set(&e, 404, STATUS_BAD_REQUEST, "uid", "There is no such caller.");
+        (void)error_set(&e, 404, STATUS_BAD_REQUEST, "uid", "There is no caller with the uid %s.",
+                        VALUE(rq->param));
         request_refuse(rq, &e);
     } else {
         request_fail(rq, "The caller could not be removed", registry_error(rq->app->reg));

@@ -7,13 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sessiond/api/text.h"
+
 #include "common/banned.h"
 
-/* Names of fields and paths may be foreign text: printable ASCII only, and a fixed length. */
+/* Names of fields may be foreign text: printable ASCII only, and a fixed length. */
 static void make_printable(char *s)
 {
     for (; *s; s++) {
         if (*s < 0x20 || *s > 0x7e)
+            *s = '?';
+    }
+}
+
+/* Values are (value.h): they may be in any language, and may have been cut inside a character. */
+static void make_sentence(char *s)
+{
+    size_t n = strlen(s);
+
+    s[n - utf8_tail(s, n)] = '\0';
+    if (!text_is_plain(s, strlen(s)))
+        make_printable(s);
+    for (; *s; s++) {
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
             *s = '?';
     }
 }
@@ -31,6 +47,6 @@ int error_set(struct error *e, unsigned http, enum status status, const char *fi
     va_start(ap, format);
     (void)vsnprintf(e->message, sizeof(e->message), format, ap);
     va_end(ap);
-    make_printable(e->message);
+    make_sentence(e->message);
     return -EINVAL;
 }

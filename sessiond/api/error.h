@@ -6,7 +6,7 @@
 #include "sessiond/api/status.h"
 
 #define ERROR_FIELD_SIZE   96u
-#define ERROR_MESSAGE_SIZE 256u
+#define ERROR_MESSAGE_SIZE 384u /* a sentence, and two values (value.h) */
 
 struct error {
     unsigned http; /* 0: nothing is wrong */

@@ -70,7 +70,7 @@ static int rename_locked(struct request *rq, struct hostcheck *check, void *arg)
     int r = group_rename(rq->app->reg, c->group.gid, c->name, hostcheck_taken, check);
 
     if (r < 0)
-        return group_refuse_name(rq, r);
+        return group_refuse_name(rq, r, c->name);
     if (strcmp(c->group.name, c->name) != 0)
         log_notice("group renamed name=%s to=%s gid=%u", c->group.name, c->name, c->group.gid);
     (void)str_copy(c->group.name, sizeof(c->group.name), c->name);

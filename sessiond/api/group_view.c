@@ -6,6 +6,8 @@
 #include <microhttpd.h>
 
 #include "common/str.h"
+#include "sessiond/api/value.h"
+#include "sessiond/api/verdict.h"
 
 #include "common/banned.h"
 
@@ -14,7 +16,8 @@ bool group_find_named(struct request *rq, struct group *ret_group)
     int r = name_is_valid(rq->param) ? group_by_name(rq->app->reg, rq->param, ret_group) : -ENOENT;
 
     if (r == -ENOENT)
-        request_refuse_with(rq, 404, STATUS_BAD_REQUEST, "group", "There is no such group.");
+        request_refuse_with(rq, 404, STATUS_BAD_REQUEST, "group", "There is no group %s.",
+                            VALUE(rq->param));
     else if (r < 0)
         request_fail(rq, "The registry could not be read", registry_error(rq->app->reg));
     return r == 0;
@@ -39,20 +42,12 @@ void group_answer_view(struct request *rq, const struct group *group)
                              "members", members));
 }
 
-int group_refuse_name(struct request *rq, int r)
+int group_refuse_name(struct request *rq, int r, const char *name)
 {
-    switch (r) {
-    case -EEXIST:
-        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name", "This name is taken.");
-        return 0;
-    case -EPERM:
-        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name", "This name is reserved.");
-        return 0;
-    case -EINVAL:
-        request_refuse_with(rq, 400, STATUS_BAD_REQUEST, "name",
-                            "A name is a lower-case letter and up to 30 of a-z, 0-9 and -.");
-        return 0;
-    default: /* an errno, not an enum */
+    struct error e;
+
+    if (verdict_of_group_name(rq->app->reg, r, name, &e) == 0)
         return r;
-    }
+    request_refuse(rq, &e);
+    return 0;
 }

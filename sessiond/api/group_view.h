@@ -20,6 +20,6 @@ void group_answer_view(struct request *rq, const struct group *group);
  *
  * Return: 0 if @r is about the name and the request is answered, else @r.
  */
-int group_refuse_name(struct request *rq, int r);
+int group_refuse_name(struct request *rq, int r, const char *name);
 
 #endif

@@ -24,7 +24,7 @@ static int create_locked(struct request *rq, struct hostcheck *check, void *arg)
     int r = group_create(rq->app->reg, c->name, hostcheck_taken, check, &group);
 
     if (r < 0)
-        return group_refuse_name(rq, r);
+        return group_refuse_name(rq, r, c->name);
     log_info("group created name=%s gid=%u", group.name, group.gid);
     request_answer(rq, MHD_HTTP_CREATED, json_of_group(&group));
     return 0;

@@ -299,10 +299,15 @@ void request_answer_empty(struct request *rq, unsigned http)
 
 void request_refuse(struct request *rq, const struct error *e)
 {
+    request_refuse_all(rq, e, NULL);
+}
+
+void request_refuse_all(struct request *rq, const struct error *e, json_t *errors)
+{
     struct exchange *x = exchange_of(rq);
-    struct MHD_Response *response =
-        response_of_json(json_pack("{s:s, s:s?, s:s}", "status", status_key(e->status), "field",
-                                   e->field[0] ? e->field : NULL, "message", e->message));
+    struct MHD_Response *response = response_of_json(
+        json_pack("{s:s, s:s?, s:s, s:o*}", "status", status_key(e->status), "field",
+                  e->field[0] ? e->field : NULL, "message", e->message, "errors", errors));
 
     if (response && e->http == MHD_HTTP_SERVICE_UNAVAILABLE && e->status == STATUS_BUSY)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");

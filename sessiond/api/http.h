@@ -58,6 +58,9 @@ void request_answer_secret(struct request *rq, unsigned http, json_t *body);
 /* {"status", "field", "message"} */
 void request_refuse(struct request *rq, const struct error *e);
 
+/* The same with "errors" beside it, taken over: everything that is wrong, @e first. */
+void request_refuse_all(struct request *rq, const struct error *e, json_t *errors);
+
 /* request_refuse() with an error made here; parameters as of error_set(). */
 void request_refuse_with(struct request *rq, unsigned http, enum status status, const char *field,
                          const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "sessiond/api/user_input.h"
+#include "sessiond/api/value.h"
 
 #include "common/banned.h"
 
@@ -19,6 +20,14 @@
 static void prefix_make(char prefix[PREFIX_SIZE], size_t row)
 {
     (void)snprintf(prefix, PREFIX_SIZE, "users[%zu].", row);
+}
+
+int import_input_fault(struct import_input *in, size_t row, const struct error *e)
+{
+    if (in->is_bad[row])
+        return 0;
+    in->is_bad[row] = true;
+    return import_errors_add(&in->errors, row, e);
 }
 
 static int read_row(const json_t *row, size_t i, struct user_spec *spec, const char **groups,
@@ -45,7 +54,7 @@ static int read_row(const json_t *row, size_t i, struct user_spec *spec, const c
     if (r == 0)
         r = json_in_strings(&in, "groups", GROUP_NAMES_MAX, &names);
     if (r == 0)
-        r = user_input_expiry(&in, &spec->expires_s);
+        r = user_input_expiry_ahead(&in, &spec->expires_s);
     if (r < 0)
         return r;
     spec->group_count = user_input_names(names, groups, GROUP_NAMES_MAX);
@@ -74,30 +83,37 @@ static int cell_compare(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int refuse_twice(const struct cell *first, const struct cell *again, const char *key,
-                        struct error *e)
+static const struct {
+    const char *key, *what;
+} columns[] = {{"email", "e-mail address"}, {"name", "name"}};
+
+static int fault_twice(struct import_input *in, const struct cell *first, const struct cell *again,
+                       size_t column)
 {
     char field[ERROR_FIELD_SIZE];
+    struct error e;
 
     prefix_make(field, again->row);
-    (void)snprintf(field + strlen(field), sizeof(field) - strlen(field), "%s", key);
-    return error_field(e, field, "%s is that of users[%zu], too.", field, first->row);
+    (void)snprintf(field + strlen(field), sizeof(field) - strlen(field), "%s", columns[column].key);
+    (void)error_field(&e, field, "The %s %s is that of users[%zu], too.", columns[column].what,
+                      VALUE(again->text), first->row);
+    return import_input_fault(in, again->row, &e);
 }
 
-/* The first row that repeats what one before it has. */
-static int check_twice(struct cell *cells, size_t n, const char *key, struct error *e)
+/* Each row that repeats what one before it has. */
+static int check_twice(struct import_input *in, struct cell *cells, size_t n, size_t column)
 {
-    const struct cell *first = NULL, *again = NULL;
+    const struct cell *first = cells;
+    int r = 0;
 
     qsort(cells, n, sizeof(*cells), cell_compare);
-    for (size_t i = 1; i < n; i++) {
-        if (strcasecmp(cells[i - 1].text, cells[i].text) == 0 &&
-            (!again || cells[i].row < again->row)) {
-            first = &cells[i - 1];
-            again = &cells[i];
-        }
+    for (size_t i = 1; i < n && r == 0; i++) {
+        if (strcasecmp(first->text, cells[i].text) == 0)
+            r = fault_twice(in, first, &cells[i], column);
+        else
+            first = &cells[i];
     }
-    return again ? refuse_twice(first, again, key, e) : 0;
+    return r;
 }
 
 static int no_memory(struct error *e)
@@ -105,16 +121,13 @@ static int no_memory(struct error *e)
     return error_set(e, 500, STATUS_INTERNAL, NULL, "There is no memory for this import.");
 }
 
-static int check_all_twice(const struct import_input *in, struct error *e)
+static int check_all_twice(struct import_input *in, struct error *e)
 {
     cleanup_free struct cell *cells = calloc(in->n, sizeof(*cells));
-    static const char *const keys[] = {"email", "name"};
+    int r = cells ? 0 : -ENOMEM;
 
-    if (!cells)
-        return no_memory(e);
-    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+    for (size_t k = 0; r == 0 && k < sizeof(columns) / sizeof(columns[0]); k++) {
         size_t n = 0;
-        int r;
 
         for (size_t i = 0; i < in->n; i++) {
             const char *text = k == 0 ? in->specs[i].email : in->specs[i].name;
@@ -122,17 +135,16 @@ static int check_all_twice(const struct import_input *in, struct error *e)
             if (text)
                 cells[n++] = (struct cell){.text = text, .row = i};
         }
-        r = check_twice(cells, n, keys[k], e);
-        if (r < 0)
-            return r;
+        r = check_twice(in, cells, n, k);
     }
-    return 0;
+    return r < 0 ? no_memory(e) : 0;
 }
 
 /* --- all of it --- */
 
 static int read_rows(struct import_input *in, const json_t *rows, struct error *e)
 {
+    struct error fault;
     const json_t *row;
     size_t i;
 
@@ -141,14 +153,17 @@ static int read_rows(struct import_input *in, const json_t *rows, struct error *
         return error_field(e, "users", "users must have at least one entry.");
     in->specs = calloc(in->n, sizeof(*in->specs));
     in->groups = calloc(in->n, GROUP_NAMES_MAX * sizeof(*in->groups));
-    if (!in->specs || !in->groups)
+    in->gains = calloc(in->n, sizeof(*in->gains));
+    in->is_bad = calloc(in->n, sizeof(*in->is_bad));
+    if (!in->specs || !in->groups || !in->gains || !in->is_bad)
         return no_memory(e);
     json_array_foreach(rows, i, row)
     {
-        int r = read_row(row, i, &in->specs[i], in->groups + i * GROUP_NAMES_MAX, e);
+        int r = read_row(row, i, &in->specs[i], in->groups + i * GROUP_NAMES_MAX, &fault);
 
-        if (r < 0)
-            return r;
+        if (r < 0 && import_input_fault(in, i, &fault) < 0)
+            return no_memory(e);
+        in->specs[i].gain = &in->gains[i];
     }
     return check_all_twice(in, e);
 }
@@ -185,5 +200,8 @@ void import_input_done(struct import_input *in)
     json_decref(in->body);
     free(in->specs);
     free(in->groups);
+    free(in->gains);
+    free(in->is_bad);
+    import_errors_done(&in->errors);
     *in = (struct import_input){0};
 }

@@ -18,11 +18,10 @@
 #include "sessiond/api/clock.h"
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/hostlist.h"
+#include "sessiond/api/import_answer.h"
 #include "sessiond/api/import_input.h"
-#include "sessiond/api/json_out.h"
 #include "sessiond/api/locked.h"
 #include "sessiond/api/lockout.h"
-#include "sessiond/api/verdict.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -60,22 +59,6 @@ static void import_free(struct import *i)
 
 /* --- answers --- */
 
-static void refuse_row(const struct import *i, size_t bad)
-{
-    char prefix[32];
-    struct error e;
-
-    (void)snprintf(prefix, sizeof(prefix), "users[%zu].", bad);
-    (void)verdict_of_user(i->verdicts[bad], prefix, "groups", &e);
-    request_refuse(i->rq, &e);
-}
-
-static json_t *row_view(const struct user *user, bool is_created)
-{
-    return json_pack("{s:s, s:I, s:o, s:b}", "name", user->name, "uid", (json_int_t)user->uid,
-                     "email", json_of_text(user->email), "created", is_created);
-}
-
 static void answer(const struct import *i)
 {
     json_t *rows = json_array();
@@ -85,7 +68,8 @@ static void answer(const struct import *i)
         bool is_created = i->verdicts[k] == USER_CREATED;
 
         created += is_created;
-        if (json_array_append_new(rows, row_view(&i->users[k], is_created)) < 0) {
+        if (json_array_append_new(rows,
+                                  import_row_view(&i->in.specs[k], &i->users[k], is_created)) < 0) {
             json_decref(rows);
             request_answer(i->rq, MHD_HTTP_OK, NULL);
             return;
@@ -122,7 +106,7 @@ static int batch(struct import *i, bool is_rehearsal, registry_taken_fn taken)
 
     if (r < 0 || bad == i->in.n)
         return r;
-    refuse_row(i, bad);
+    import_refuse(i->rq, &i->in, taken, i->host, bad, i->verdicts[bad]);
     return -ECANCELED;
 }
 
@@ -253,6 +237,11 @@ void imports_post(struct request *rq, const json_t *body)
     r = import_prepare(i);
     if (r < 0) {
         request_fail(rq, failed, strerrordesc_np(-r));
+        import_free(i);
+        return;
+    }
+    if (i->in.errors.n > 0) {
+        import_refuse(rq, &i->in, hostlist_note, i->host, i->in.n, USER_CREATED);
         import_free(i);
         return;
     }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sessiond/api/value.h"
+
 #include "common/banned.h"
 
 /* jansson's own text quotes the input; this says as much and is always one printable sentence. */
@@ -59,6 +61,33 @@ static int refuse(const struct json_in *in, const char *key, const char *what)
     return error_field(in->e, field, "%s %s.", field, what);
 }
 
+static int refuse_value(const struct json_in *in, const char *key, const json_t *v,
+                        const char *what)
+{
+    char field[ERROR_FIELD_SIZE];
+
+    (void)snprintf(field, sizeof(field), "%s%s", in->prefix, key);
+    return error_field(in->e, field, "%s %s, not %s.", field, what, VALUE_JSON(v));
+}
+
+static int refuse_long(const struct json_in *in, const char *key, const json_t *v, size_t max_bytes)
+{
+    char field[ERROR_FIELD_SIZE];
+
+    (void)snprintf(field, sizeof(field), "%s%s", in->prefix, key);
+    return error_field(in->e, field, "%s is too long: %s has %zu bytes, at most %zu are allowed.",
+                       field, VALUE_JSON(v), json_string_length(v), max_bytes);
+}
+
+/* The key is foreign text itself. */
+static int refuse_key(const struct json_in *in, const char *key)
+{
+    char field[ERROR_FIELD_SIZE];
+
+    (void)snprintf(field, sizeof(field), "%s%s", in->prefix, key);
+    return error_field(in->e, field, "%s%s is not a known key.", in->prefix, VALUE(key));
+}
+
 static bool is_listed(const char *key, const char *const keys[])
 {
     for (size_t i = 0; keys[i]; i++) {
@@ -82,7 +111,7 @@ int json_in_only(const struct json_in *in, const char *const keys[])
     json_object_foreach(unconst(in->obj), key, value)
     {
         if (!is_listed(key, keys))
-            return refuse(in, key, "is not a known key");
+            return refuse_key(in, key);
     }
     return 0;
 }
@@ -99,9 +128,9 @@ int json_in_text(const struct json_in *in, const char *key, size_t max_bytes, co
     if (!v)
         return 0;
     if (!json_is_string(v))
-        return refuse(in, key, "must be a string");
+        return refuse_value(in, key, v, "must be a string");
     if (json_string_length(v) > max_bytes)
-        return refuse(in, key, "is too long");
+        return refuse_long(in, key, v, max_bytes);
     *ret_s = json_string_value(v);
     return 0;
 }
@@ -124,10 +153,10 @@ int json_in_u32(const struct json_in *in, const char *key, uint32_t min, uint32_
     if (!v)
         return 0;
     if (!json_is_integer(v))
-        return refuse(in, key, "must be a whole number");
+        return refuse_value(in, key, v, "must be a whole number");
     if (json_integer_value(v) < (json_int_t)min || json_integer_value(v) > (json_int_t)max) {
         (void)snprintf(what, sizeof(what), "must be from %u to %u", min, max);
-        return refuse(in, key, what);
+        return refuse_value(in, key, v, what);
     }
     *ret_v = (uint32_t)json_integer_value(v);
     return 0;
@@ -140,7 +169,7 @@ int json_in_bool(const struct json_in *in, const char *key, bool *ret_v)
     if (!v)
         return 0;
     if (!json_is_boolean(v))
-        return refuse(in, key, "must be true or false");
+        return refuse_value(in, key, v, "must be true or false");
     *ret_v = json_is_true(v);
     return 0;
 }
@@ -150,22 +179,25 @@ static int array_in(const struct json_in *in, const char *key, size_t max_count,
                     bool (*is_kind)(const json_t *item), const char *kind, const json_t **ret_v)
 {
     const json_t *v = json_object_get(in->obj, key), *item;
-    char name[64], what[32];
+    char name[64], what[80];
     size_t i;
 
     if (!v)
         return 0;
     (void)snprintf(what, sizeof(what), "must be an array of %ss", kind + strcspn(kind, " ") + 1);
     if (!json_is_array(v))
+        return refuse_value(in, key, v, what);
+    if (json_array_size(v) > max_count) {
+        (void)snprintf(what, sizeof(what), "has %zu entries, at most %zu are allowed",
+                       json_array_size(v), max_count);
         return refuse(in, key, what);
-    if (json_array_size(v) > max_count)
-        return refuse(in, key, "has too many entries");
+    }
     (void)snprintf(what, sizeof(what), "must be %s", kind);
     json_array_foreach(v, i, item)
     {
         if (!is_kind(item)) {
             (void)snprintf(name, sizeof(name), "%s[%zu]", key, i);
-            return refuse(in, name, what);
+            return refuse_value(in, name, item, what);
         }
     }
     *ret_v = v;
@@ -201,7 +233,7 @@ int json_in_object(const struct json_in *in, const char *key, const json_t **ret
     if (!v)
         return 0;
     if (!json_is_object(v))
-        return refuse(in, key, "must be an object");
+        return refuse_value(in, key, v, "must be an object");
     *ret_v = v;
     return 0;
 }

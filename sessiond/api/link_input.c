@@ -7,6 +7,7 @@
 #include "common/str.h"
 #include "magic-link/magic_link.h"
 #include "sessiond/api/json_in.h"
+#include "sessiond/api/value.h"
 
 #include "common/banned.h"
 
@@ -15,9 +16,10 @@ static int read_user(const struct json_in *in, const char **ret_user)
     const json_t *v = json_object_get(in->obj, "user");
 
     if (!json_is_string(v))
-        return error_field(in->e, "user", "user must be a string.");
+        return error_field(in->e, "user", "user must be a string, not %s.", VALUE_JSON(v));
     if (!name_is_valid(json_string_value(v)))
-        return error_set(in->e, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
+        return error_set(in->e, 404, STATUS_UNKNOWN_USER, "user", "There is no user %s.",
+                         VALUE_JSON(v));
     *ret_user = json_string_value(v);
     return 0;
 }
@@ -35,7 +37,7 @@ static int read_purpose(const struct json_in *in, enum link_purpose *ret_purpose
             return 0;
         }
     }
-    return error_field(in->e, "purpose", "purpose must be any, ssh or web.");
+    return error_field(in->e, "purpose", "purpose must be any, ssh or web, not %s.", VALUE(key));
 }
 
 int link_input_parse(const json_t *body, struct link_input *ret_in, struct error *e)

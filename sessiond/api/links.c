@@ -18,6 +18,7 @@
 #include "sessiond/api/json_out.h"
 #include "sessiond/api/link_input.h"
 #include "sessiond/api/subject.h"
+#include "sessiond/api/value.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -26,7 +27,7 @@ static void refuse_unknown(struct request *rq)
 {
     struct error e;
 
-    (void)error_set(&e, 404, STATUS_BAD_REQUEST, "id", "There is no such link.");
+    (void)error_set(&e, 404, STATUS_BAD_REQUEST, "id", "There is no link %s.", VALUE(rq->param));
     request_refuse(rq, &e);
 }
 

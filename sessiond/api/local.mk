@@ -8,6 +8,7 @@ libapi_la_SOURCES = \
 	%D%/error.c %D%/error.h \
 	%D%/event.c %D%/event.h \
 	%D%/group_input.c %D%/group_input.h \
+	%D%/import_errors.c %D%/import_errors.h \
 	%D%/import_input.c %D%/import_input.h \
 	%D%/inbound.c %D%/inbound.h \
 	%D%/json_in.c %D%/json_in.h \
@@ -20,6 +21,7 @@ libapi_la_SOURCES = \
 	%D%/text.c %D%/text.h \
 	%D%/timestamp.c %D%/timestamp.h \
 	%D%/user_input.c %D%/user_input.h \
+	%D%/value.c %D%/value.h \
 	%D%/verdict.c %D%/verdict.h
 libapi_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS)
 libapi_la_LIBADD = libregistry.la libpolicy_config.la libcommon.la $(JANSSON_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS)
@@ -40,6 +42,7 @@ sessiond_api_SOURCES = \
 	%D%/hostcheck.c %D%/hostcheck.h \
 	%D%/hostlist.c %D%/hostlist.h \
 	%D%/http.c %D%/http.h \
+	%D%/import_answer.c %D%/import_answer.h \
 	%D%/imports.c \
 	%D%/index.c \
 	%D%/limits.c %D%/limits.h \

@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "sessiond/api/json_in.h"
 #include "sessiond/api/limits.h"
+#include "sessiond/api/value.h"
 
 #include "common/banned.h"
 
@@ -56,7 +57,7 @@ static int parse_user(const json_t *body, struct run_spec *s, struct error *e)
     }
     if (!json_is_string(v) && !json_is_integer(v))
         return error_field(e, "user", "user must be a name or a uid.");
-    return error_set(e, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
+    return error_set(e, 404, STATUS_UNKNOWN_USER, "user", "There is no user %s.", VALUE_JSON(v));
 }
 
 static const struct preset *preset_find(const char *lang)

@@ -28,7 +28,7 @@ static int store(struct request *rq, uint32_t uid, const struct user_patch *patc
         request_fail(rq, "The user could not be changed", registry_error(rq->app->reg));
         return r;
     }
-    r = verdict_of_change(verdict, patch->groups_key, group, &e);
+    r = verdict_of_change(rq->app->reg, verdict, &patch->change, patch->groups_key, group, &e);
     if (r < 0)
         request_refuse(rq, &e);
     return r;

@@ -21,6 +21,7 @@
 #include "sessiond/api/lockout.h"
 #include "sessiond/api/user_input.h"
 #include "sessiond/api/user_view.h"
+#include "sessiond/api/value.h"
 #include "sessiond/api/verdict.h"
 #include "sessiond/shared/log.h"
 
@@ -45,7 +46,7 @@ static int choose_group(const struct caller *c, struct user_input *in, struct er
         if (caller_has_group(c, in->groups[0]))
             return 0;
         return error_set(e, 403, STATUS_NOT_ALLOWED, "group",
-                         "This caller may not act for that group.");
+                         "This caller may not act for the group %s.", VALUE(in->groups[0]));
     }
     if (caller_has_group(c, GROUP_ALL_USERS))
         return 0;
@@ -57,7 +58,7 @@ static int choose_group(const struct caller *c, struct user_input *in, struct er
 }
 
 /* Existing users of other groups are nobody's business: the caller may not even learn the name. */
-static bool may_have(struct request *rq, const struct user *user)
+static bool may_have(struct request *rq, const struct user *user, const struct user_spec *spec)
 {
     bool may = rq->door == DOOR_ADMIN;
 
@@ -68,7 +69,8 @@ static bool may_have(struct request *rq, const struct user *user)
     if (!may) {
         log_notice("denied: user of another group peer_uid=%u uid=%u", rq->peer_uid, user->uid);
         request_refuse_with(rq, 403, STATUS_NOT_ALLOWED, NULL,
-                            "This caller may not act for that user.");
+                            "This caller may not act for the user of %s.",
+                            VALUE(spec->email ? spec->email : spec->external_id));
     }
     return may;
 }
@@ -94,7 +96,8 @@ static bool brought_up_to_date(struct request *rq, const struct user_input *in,
 
     if (change.has_expiry || change.group_count > 0)
         r = user_change(rq->app->reg, user->uid, &change, &group, &verdict);
-    if (r == 0 && verdict_of_change(verdict, in->groups_key, group, &e) < 0) {
+    if (r == 0 &&
+        verdict_of_change(rq->app->reg, verdict, &change, in->groups_key, group, &e) < 0) {
         request_refuse(rq, &e);
         return false;
     }
@@ -122,9 +125,9 @@ static void answer_verdict(struct request *rq, enum user_verdict verdict, struct
 
     if (verdict == USER_CREATED)
         answer_created(rq, user);
-    else if (verdict_of_user(verdict, "", in->groups_key, &e) < 0)
+    else if (verdict_of_user(rq->app->reg, verdict, spec, "", in->groups_key, &e) < 0)
         request_refuse(rq, &e);
-    else if (may_have(rq, user) && brought_up_to_date(rq, in, spec, user))
+    else if (may_have(rq, user, spec) && brought_up_to_date(rq, in, spec, user))
         request_answer(rq, MHD_HTTP_OK, json_of_new_user(user, false));
 }
 
@@ -156,7 +159,7 @@ static bool answer_known(struct request *rq, const struct user_input *in,
     if (verdict == USER_CREATED)
         return false;
     if (verdict == USER_UNBOUND)
-        return !may_have(rq, &user);
+        return !may_have(rq, &user, spec);
     answer_verdict(rq, verdict, &user, in, spec);
     return true;
 }
@@ -168,18 +171,19 @@ static int adopt(struct request *rq, struct hostcheck *check, const struct user_
 
     if (r == -ENOENT)
         request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name",
-                            "There is no such account in /etc/passwd.");
+                            "There is no account %s in /etc/passwd.", VALUE(in->name));
     else if (r == -ENOTUNIQ)
-        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name",
-                            "/etc/passwd has this name in two lines.");
+        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name", "/etc/passwd has %s in two lines.",
+                            VALUE(in->name));
     else if (r < 0)
         return r;
     else if (check->adopted.uid < ADOPT_UID_MIN)
         request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "name",
-                            "This is an account of the system.");
-    else if (in->uid != 0 && in->uid != check->adopted.uid)
-        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "uid", "The uid of this account is %u.",
+                            "%s is an account of the system: its uid is %u.", in->name,
                             check->adopted.uid);
+    else if (in->uid != 0 && in->uid != check->adopted.uid)
+        request_refuse_with(rq, 409, STATUS_BAD_REQUEST, "uid", "The uid of %s is %u, not %u.",
+                            in->name, check->adopted.uid, in->uid);
     else
         return 0;
     return -ECANCELED;

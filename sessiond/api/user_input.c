@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/ids.h"
 #include "common/str.h"
 #include "sessiond/api/timestamp.h"
+#include "sessiond/api/value.h"
 
 #include "common/banned.h"
 
@@ -48,10 +50,29 @@ int user_input_expiry(const struct json_in *in, int64_t *ret_expires_s)
     if (!json_is_string(v) || timestamp_parse(json_string_value(v), ret_expires_s) < 0) {
         (void)snprintf(field, sizeof(field), "%sexpires_at", in->prefix);
         return error_field(in->e, field,
-                           "%s must be null or a time in UTC, as 2026-11-29T12:00:00Z.", field);
+                           "%s must be null or a time in UTC, as 2026-11-29T12:00:00Z, not %s.",
+                           field, VALUE_JSON(v));
     }
     if (*ret_expires_s == 0)
         *ret_expires_s = 1; /* To the registry 0 is never, and this was the opposite. */
+    return 0;
+}
+
+int user_input_expiry_ahead(const struct json_in *in, int64_t *ret_expires_s)
+{
+    char field[ERROR_FIELD_SIZE];
+    int64_t expires_s = 0;
+    int r = user_input_expiry(in, &expires_s);
+
+    if (r < 0 || !json_object_get(in->obj, "expires_at"))
+        return r;
+    if (expires_s != 0 && expires_s <= (int64_t)time(NULL)) {
+        (void)snprintf(field, sizeof(field), "%sexpires_at", in->prefix);
+        return error_field(in->e, field,
+                           "%s is over: %s is in the past, and the user would be expired at once.",
+                           field, VALUE_JSON(json_object_get(in->obj, "expires_at")));
+    }
+    *ret_expires_s = expires_s;
     return 0;
 }
 
@@ -87,7 +108,7 @@ static int read_groups(const struct json_in *in, struct user_input *u)
     u->group_count = user_input_names(array, names, GROUP_NAMES_MAX);
     for (size_t i = 0; i < u->group_count; i++) {
         if (!name_is_valid(names[i]) || str_copy(u->groups[i], NAME_SIZE, names[i]) < 0)
-            return error_field(in->e, "groups", "There is no group %.40s.", names[i]);
+            return error_field(in->e, "groups", "There is no group %s.", VALUE(names[i]));
     }
     return 0;
 }
@@ -99,7 +120,7 @@ static int read_admin_keys(const struct json_in *in, struct user_input *u)
     if (r == 0)
         r = read_text(in, "shell", u->shell, sizeof(u->shell));
     if (r == 0)
-        r = user_input_expiry(in, &u->expires_s);
+        r = user_input_expiry_ahead(in, &u->expires_s);
     if (r == 0)
         r = json_in_u32(in, "uid", 1, UINT32_MAX - 1, &u->uid);
     if (r == 0)

@@ -59,6 +59,9 @@ int user_patch_parse(const json_t *body, struct user_patch *ret_patch, struct er
  */
 int user_input_expiry(const struct json_in *in, int64_t *ret_expires_s);
 
+/* The same for those who are made or found: a time that is over is refused. */
+int user_input_expiry_ahead(const struct json_in *in, int64_t *ret_expires_s);
+
 /* Names out of a checked array; as many as there is room for. */
 size_t user_input_names(const json_t *array, const char **ret_names, size_t max);
 

@@ -11,6 +11,7 @@
 #include "common/wire.h"
 #include "sessiond/api/json_out.h"
 #include "sessiond/api/shells.h"
+#include "sessiond/api/value.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -37,7 +38,8 @@ bool user_find_named(struct request *rq, struct user *ret_user)
     int r = name_is_valid(rq->param) ? user_by_name(rq->app->reg, rq->param, ret_user) : -ENOENT;
 
     if (r == -ENOENT)
-        request_refuse_with(rq, 404, STATUS_UNKNOWN_USER, "user", "There is no such user.");
+        request_refuse_with(rq, 404, STATUS_UNKNOWN_USER, "user", "There is no user %s.",
+                            VALUE(rq->param));
     else if (r < 0)
         request_fail(rq, "The registry could not be read", registry_error(rq->app->reg));
     return r == 0;
@@ -84,6 +86,6 @@ bool user_shell_is_good(struct request *rq, const char *shell)
         request_fail(rq, "The shells of this host could not be read", strerrordesc_np(-r));
     else if (!has)
         request_refuse_with(rq, 400, STATUS_BAD_REQUEST, "shell",
-                            "This shell is not in " SHELLS_FILE ".");
+                            "The shell %s is not in " SHELLS_FILE ".", VALUE(shell));
     return r == 0 && has;
 }

@@ -94,6 +94,7 @@ def test_who_exists_gets_the_groups_and_the_expiry():
     ({"name": "w1", "uid": 59900}, 400, "uid"),
     ({"name": "w1", "uid": 10000}, 409, "uid"),
     ({"name": "w1", "home": "/"}, 400, "home"),
+    ({"name": "w1", "expires_at": "2026-01-01T00:00:00Z"}, 400, "expires_at"),
 ])
 def test_what_is_wrong_is_named_and_stores_nothing(body, status, field):
     refused(lab.user_add(**body), status, field)
@@ -215,6 +216,70 @@ def test_a_change_is_all_or_nothing(change, status, field):
     assert get("alice") == before
 
 
+def test_who_exists_is_not_found_with_a_time_that_is_over():
+    answer = lab.user_add(email="alice@example.org", expires_at="2026-01-01T00:00:00Z")
+    refused(answer, 400, "expires_at")
+    assert answer.body["message"] == (
+        "expires_at is over: 2026-01-01T00:00:00Z is in the past, and the user would be expired at once.")
+    # A change may: that is how a user's time is ended.
+    assert lab.user_add(name="overdue").status == 201
+    assert patch("overdue", expires_at="2026-01-01T00:00:00Z").body["state"] == "expired"
+
+
+def message(method, path, body=None, uid=None):
+    answer = lab.api(method, path, body, **({} if uid is None else {"uid": uid}))
+    assert answer.status >= 400, answer
+    return answer.body["message"]
+
+
+@pytest.mark.parametrize("method, path, body, sentence", [
+    ("GET", "/v1/users/noah", None, "There is no user noah."),
+    ("GET", "/v1/users/No%01", None, 'There is no user "No\\u0001".'),
+    ("GET", "/v1/groups/kurs-x", None, "There is no group kurs-x."),
+    ("DELETE", "/v1/callers/77", None, "There is no caller with the uid 77."),
+    ("DELETE", "/v1/links/0123", None, "There is no link 0123."),
+    ("POST", "/v1/links", {"user": "noah"}, "There is no user noah."),
+    ("POST", "/v1/links", {"user": "alice", "purpose": "all"},
+     "purpose must be any, ssh or web, not all."),
+    ("POST", "/v1/links", {"user": "alice", "valid_s": 0},
+     "valid_s must be from 1 to 1209600, not 0."),
+    ("POST", "/v1/callers", {"uid": 77, "groups": ["kurs-x"], "verbs": ["runs"]},
+     "There is no group kurs-x."),
+    ("POST", "/v1/callers", {"uid": 77, "groups": ["spring"], "verbs": ["root"]},
+     "verbs may hold users, runs, net-public and links, not root."),
+    ("POST", "/v1/groups", {"name": "docker"}, "The name docker is reserved for the system."),
+    ("POST", "/v1/groups", {"name": "spring"}, "The name spring is that of a group."),
+    ("POST", "/v1/groups", {"name": "alice"}, "The name alice is that of a user."),
+    ("POST", "/v1/groups", {"name": "Kurs X"},
+     '"Kurs X" cannot be a name: a name is a lower-case letter and up to 30 of a-z, 0-9 and -.'),
+    ("PATCH", "/v1/groups/spring", {"name": "alice"}, "The name alice is that of a user."),
+    ("PATCH", "/v1/users/alice", {"groups_add": ["kurs-x"]}, "There is no group kurs-x."),
+    ("PATCH", "/v1/users/alice", {"email": "alice"}, "alice is no e-mail address (NAME@DOMAIN)."),
+    ("PATCH", "/v1/users/alice", {"email": "dora@example.org"},
+     "The user dora has the e-mail address dora@example.org."),
+    ("PATCH", "/v1/users/alice", {"shell": "/bin/no-such-shell"},
+     "The shell /bin/no-such-shell is not in /etc/shells."),
+    ("POST", "/v1/users", {"name": "alice"}, "The name alice is that of a user."),
+    ("POST", "/v1/users", {"name": "w1", "uid": 9999},
+     "The uid 9999 is outside of what this host gives out: 10000-59899."),
+    ("POST", "/v1/users", {"name": "noah", "adopt": True}, "There is no account noah in /etc/passwd."),
+])
+def test_a_refusal_names_what_was_given(method, path, body, sentence):
+    assert message(method, path, body) == sentence
+
+
+def test_a_caller_learns_no_name_from_a_refusal(caller):
+    caller(lab.STRANGER, groups=("spring",))
+    assert lab.user_add(email="hidden@example.org", name="hiddenname").status == 201
+    uid = lab.uid_of("hiddenname")
+    assert message("POST", "/v1/users", {"email": "hidden@example.org"}, uid=lab.STRANGER) == (
+        "This caller may not act for the user of hidden@example.org.")
+    assert message("POST", "/v1/runs", {"user": uid, "argv": ["/bin/true"]}, uid=lab.STRANGER) == (
+        f"This caller may not act for the user with the uid {uid}.")
+    assert message("POST", "/v1/users", {"name": "w1", "group": "autumn"}, uid=lab.STRANGER) == (
+        "This caller may not act for the group autumn.")
+
+
 def test_nobody_is_changed_who_is_not_there():
     refused(patch("no-such-user", comment="x"), 404, "user")
     refused(lab.api("DELETE", "/v1/users/no-such-user"), 404, "user")
@@ -232,8 +297,12 @@ def test_a_deleted_user_is_gone_and_never_comes_back():
     assert lab.command("getent", "passwd", str(uid), check=False).returncode == 2
     assert lab.command("getent", "group", name, check=False).returncode == 2
     refused(lab.api("GET", f"/v1/users/{name}"), 404, "user")
-    refused(lab.user_add(name=name), 409, "name")
-    refused(lab.user_add(name="successor", uid=uid), 409, "uid")
+    said = lab.user_add(name=name)
+    refused(said, 409, "name")
+    assert said.body["message"] == f"The name {name} was once given out, and is not used again."
+    said = lab.user_add(name="successor", uid=uid)
+    refused(said, 409, "uid")
+    assert said.body["message"] == f"The uid {uid} was once given out, and is not used again."
     again = lab.user_add(email="leaver@example.org")
     assert again.status == 201
     assert again.body["name"] != name and again.body["uid"] != uid

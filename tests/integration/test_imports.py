@@ -41,11 +41,26 @@ def test_a_dry_run_says_what_would_be_and_stores_nothing():
 
 
 def test_who_exists_gets_groups_and_expiry():
-    assert lab.user_add(email="imp-old@example.org").status == 201
-    answer = imported([{"email": "imp-old@example.org", "groups": ["course-a"],
-                        "expires_at": "2099-01-01T00:00:00Z", "comment": "not looked at"}])
-    assert (answer.status, answer.body["existed"]) == (200, 1), answer
-    name = answer.body["users"][0]["name"]
+    assert lab.api("POST", "/v1/groups", {"name": "imp-first"}).status == 201
+    assert lab.user_add(email="imp-old@example.org", groups=["imp-first"]).status == 201
+    rows = [{"email": "Imp-Old@example.org", "groups": ["atelier-users", "course-a", "imp-first"],
+             "expires_at": "2099-01-01T00:00:00Z", "comment": "not looked at", "name": "imp-other"},
+            {"email": "imp-young@example.org", "groups": ["course-a"]}]
+    change = {"groups_added": ["course-a"], "expires_at": "2099-01-01T00:00:00Z",
+              "expires_at_before": None, "name_ignored": "imp-other"}
+    for dry_run in (True, False):
+        answer = imported(rows, dry_run)
+        assert (answer.status, answer.body["existed"]) == (200, 1), answer
+        name = answer.body["users"][0]["name"]
+        assert {**answer.body["users"][0], **change} == answer.body["users"][0]
+        assert set(answer.body["users"][1]) == {"name", "uid", "email", "created"}
+    again = imported([{"email": "imp-old@example.org", "name": name, "groups": ["course-a"],
+                       "expires_at": "2099-01-01T00:00:00Z"}], dry_run=True).body["users"][0]
+    assert (again["groups_added"], set(again)) == (
+        [], {"name", "uid", "email", "created", "groups_added"})
+    back = imported([{"email": "imp-old@example.org", "expires_at": None}], dry_run=True)
+    assert (back.body["users"][0]["expires_at"], back.body["users"][0]["expires_at_before"]) == (
+        None, "2099-01-01T00:00:00Z")
     user = lab.api("GET", f"/v1/users/{name}").body
     assert (user["expires_at"], user["comment"]) == ("2099-01-01T00:00:00Z", "")
     assert "course-a" in user["groups"]
@@ -64,6 +79,10 @@ GOOD = [{"email": "imp-good1@example.org", "name": "impgood1"}, {"name": "impgoo
     ({"name": "impx", "groups": ["no-such"]}, 400, "users[2].groups"),
     ({"name": "impx", "comment": "a:b"}, 400, "users[2].comment"),
     ({"name": "impx", "expires_at": "soon"}, 400, "users[2].expires_at"),
+    ({"name": "impx", "expires_at": "2026-01-01T00:00:00Z"}, 400, "users[2].expires_at"),
+    ({"email": "alice@example.org", "expires_at": "2026-01-01T00:00:00Z"}, 400,
+     "users[2].expires_at"),
+    ({"email": "alice@example.org", "groups": ["no-such"]}, 400, "users[2].groups"),
     ({"name": "impx", "uid": 20000}, 400, "users[2].uid"),
     ({}, 400, "users[2]"),
     ({"email": "IMP-GOOD1@example.org"}, 400, "users[2].email"),
@@ -72,13 +91,67 @@ GOOD = [{"email": "imp-good1@example.org", "name": "impgood1"}, {"name": "impgoo
 def test_one_bad_row_stores_nothing(bob, row, status, field):
     before = lab.health()["generation"]
     for dry_run in (True, False):
-        refused(imported([*GOOD, row], dry_run), status, field)
+        answer = imported([*GOOD, row], dry_run)
+        refused(answer, status, field)
+        assert [error["field"] for error in answer.body["errors"]] == [field]
     assert lab.health()["generation"] == before
     assert lab.uid_of("impgood1") is None
 
 
+def test_all_bad_rows_are_named_in_one_answer(bob):
+    """Those of syntax, those of the registry and those of the host, in the order of the rows."""
+    assert lab.api("POST", "/v1/groups", {"name": "imp-gone"}).status == 201
+    assert lab.api("DELETE", "/v1/groups/imp-gone").status == 200
+    rows = [{"name": "docker"}, GOOD[0], {"email": "anna"}, {"name": "bob"},
+            {"email": "alice@example.org", "groups": ["course-a", "kurs-x"]}, {"email": 7},
+            {"name": "imp-gone"}, {"email": "IMP-GOOD1@example.org"}, GOOD[1], {"name": "Z\u00fcrich Ost"}]
+    wanted = [
+        ("users[0].name", "The name docker is reserved for the system."),
+        ("users[2].email", "anna is no e-mail address (NAME@DOMAIN)."),
+        ("users[3].name", "The name bob is that of an account or a group of this host."),
+        ("users[4].groups", "There is no group kurs-x."),
+        ("users[5].email", "users[5].email must be a string, not 7."),
+        ("users[6].name", "The name imp-gone was once given out, and is not used again."),
+        ("users[7].email",
+         "The e-mail address IMP-GOOD1@example.org is that of users[1], too."),
+        ("users[9].name", '"Z\u00fcrich Ost" cannot be a name: a name is a lower-case letter and up '
+                          "to 30 of a-z, 0-9 and -."),
+    ]
+    before = lab.health()["generation"]
+    for dry_run in (True, False):
+        answer = imported(rows, dry_run)
+        refused(answer, 409, "users[0].name")
+        assert [(error["field"], error["message"]) for error in answer.body["errors"]] == wanted
+        assert answer.body["message"] == wanted[0][1]
+        # Without those of syntax the registry is the first to find one.
+        rest = imported([row for row in rows if row.get("email") not in (7, "IMP-GOOD1@example.org")],
+                        dry_run)
+        assert [error["message"] for error in rest.body["errors"]] == [
+            message for field, message in wanted if field not in ("users[5].email", "users[7].email")]
+    assert lab.health()["generation"] == before
+    with open("/run/lab/sessiond-api.log", encoding="utf-8") as log:
+        text = log.read()
+    assert "sessiond-api" in text  # positive control
+    assert "example.org" not in text
+
+
+def test_a_hundred_errors_are_named_and_no_more():
+    answer = imported([{"name": f"No {i}"} for i in range(150)])
+    assert [error["field"] for error in answer.body["errors"]] == [
+        f"users[{i}].name" for i in range(100)]
+
+
+def test_a_name_that_only_another_source_has_is_found_when_the_rest_is_good():
+    """As far as one lab can show it: two rows that want one name, of which one makes it itself."""
+    rows = [{"email": "impmade@example.org"}, {"name": "impmade"}]
+    answer = imported(rows, dry_run=True)
+    refused(answer, 409, "users[1].name")
+    assert len(answer.body["errors"]) == 1
+    assert lab.uid_of("impmade") is None
+
+
 def test_the_good_rows_alone_are_stored():
-    """The control of the test above; last of its rows."""
+    """The control of the tests above; last of their rows."""
     answer = imported(GOOD)
     assert (answer.status, answer.body["created"]) == (200, 2), answer
 

@@ -193,6 +193,7 @@ def test_every_request_is_answered_as_described(scene):
     ("patch", "/v1/users/{name}", "/v1/users/alice", {"groups": ["no-such"]}, 400),
     ("post", "/v1/imports", "/v1/imports", {"users": [{"name": "root"}]}, 409),
     ("post", "/v1/imports", "/v1/imports", {"users": [{"name": "No"}]}, 400),
+    ("post", "/v1/imports", "/v1/imports", {"users": []}, 400),
     ("get", "/v1/index/{after}", "/v1/index/x", None, 404),
     ("post", "/v1/restore", "/v1/restore", {}, 400),
 ])

@@ -239,7 +239,7 @@ test_net_news_LDADD = $(policy_test_ldadd)
 # --- sessiond-api
 api_tests = test_api_event test_api_hostcheck test_api_inbound test_api_input test_api_limits \
 	test_api_login \
-	test_api_nsswitch test_api_outcome test_api_people test_api_shells test_api_text test_api_timestamp test_api_view
+	test_api_nsswitch test_api_outcome test_api_people test_api_refusal test_api_shells test_api_text test_api_timestamp test_api_view
 check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
 api_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -272,6 +272,10 @@ test_api_nsswitch_LDADD = libcommon.la $(CMOCKA_LIBS)
 test_api_people_SOURCES = %D%/test_api_people.c %D%/body_case.c %D%/body_case.h
 test_api_people_CPPFLAGS = $(api_test_cppflags)
 test_api_people_LDADD = $(api_test_libs)
+test_api_refusal_SOURCES = %D%/test_api_refusal.c %D%/body_case.c %D%/body_case.h \
+	$(registry_test_fixture)
+test_api_refusal_CPPFLAGS = $(api_test_cppflags) $(SQLITE_CFLAGS)
+test_api_refusal_LDADD = $(api_test_libs) $(SQLITE_LIBS)
 test_api_shells_SOURCES = %D%/test_api_shells.c sessiond/api/shells.c
 test_api_shells_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_api_shells_LDADD = libcommon.la $(CMOCKA_LIBS)

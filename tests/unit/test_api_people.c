@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -13,7 +14,6 @@
 #include "sessiond/api/group_input.h"
 #include "sessiond/api/import_input.h"
 #include "sessiond/api/user_input.h"
-#include "sessiond/api/verdict.h"
 #include "tests/unit/body_case.h"
 
 #include "common/banned.h"
@@ -66,8 +66,13 @@ static int parse_import(const json_t *body, struct error *e)
     struct import_input input;
     int r = import_input_parse(body, &input, e);
 
-    if (r == 0)
-        import_input_done(&input);
+    if (r < 0)
+        return r;
+    if (input.errors.n > 0) {
+        *e = input.errors.all[0].e;
+        r = -EINVAL;
+    }
+    import_input_done(&input);
     return r;
 }
 
@@ -106,8 +111,10 @@ static void keys_of_the_administrator_are_checked_and_named(void **state)
 {
     static const struct body_case cases[] = {
         {"{\"email\":\"a@b\",\"groups\":[\"a\",\"b\"],\"comment\":\"x y\",\"shell\":\"/bin/sh\","
-         "\"expires_at\":\"2026-11-29T12:00:00Z\",\"uid\":20000}",
+         "\"expires_at\":\"2099-11-29T12:00:00Z\",\"uid\":20000}",
          0, ""},
+        {"{\"name\":\"a\",\"expires_at\":\"2026-11-29T12:00:00Z\"}", 400, "expires_at"},
+        {"{\"name\":\"a\",\"expires_at\":\"1970-01-01T00:00:00Z\"}", 400, "expires_at"},
         {"{\"name\":\"bob\",\"adopt\":true,\"uid\":1000}", 0, ""},
         {"{\"name\":\"a\",\"groups\":[],\"comment\":\"\",\"shell\":\"\",\"expires_at\":null}", 0,
          ""},
@@ -289,6 +296,9 @@ static void every_key_of_an_import_is_checked_and_its_row_named(void **state)
         {"{\"users\":[{\"name\":\"a\"},{\"email\":7}]}", 400, "users[1].email"},
         {"{\"users\":[{\"name\":\"a\",\"groups\":[3]}]}", 400, "users[0].groups[0]"},
         {"{\"users\":[{\"name\":\"a\",\"expires_at\":\"x\"}]}", 400, "users[0].expires_at"},
+        {"{\"users\":[{\"name\":\"a\",\"expires_at\":\"2026-11-29T12:00:00Z\"}]}", 400,
+         "users[0].expires_at"},
+        {"{\"users\":[{\"name\":\"a\",\"expires_at\":\"2099-11-29T12:00:00Z\"}]}", 0, ""},
         {"{\"users\":[{\"name\":\"a\",\"shell\":\"/bin/sh\"}]}", 400, "users[0].shell"},
         {"{\"users\":[{\"name\":\"a\",\"uid\":10001}]}", 400, "users[0].uid"},
         {"{\"users\":[{\"name\":\"a\"}],\"group\":\"x\"}", 400, "group"},
@@ -314,33 +324,6 @@ static void who_is_in_an_import_twice_is_an_error_of_the_second_row(void **state
     CHECK(parse_import, cases);
 }
 
-/* Every verdict that is not good is a sentence about a field of that row. */
-static void every_verdict_is_an_error_of_a_field(void **state)
-{
-    struct error e;
-
-    (void)state;
-    for (int v = USER_CREATED; v <= USER_TOO_MANY_GROUPS; v++) {
-        bool is_good = v == USER_CREATED || v == USER_EXISTED;
-        bool is_ours = v == USER_IDS_EXHAUSTED || v == USER_UNBOUND;
-
-        e = (struct error){0};
-        assert_int_equal(verdict_of_user((enum user_verdict)v, "users[3].", "groups", &e) == 0,
-                         is_good);
-        if (is_good)
-            continue;
-        assert_int_equal(e.message[strlen(e.message) - 1], '.');
-        assert_int_equal(e.http == 500, is_ours);
-        assert_int_equal(strncmp(e.field, "users[3].", 9) == 0, !is_ours);
-    }
-    for (int v = USER_CHANGED; v <= USER_CHANGE_TOO_MANY_GROUPS; v++) {
-        e = (struct error){0};
-        assert_int_equal(verdict_of_change((enum user_change_verdict)v, NULL, NULL, &e) == 0,
-                         v == USER_CHANGED);
-        assert_int_equal(e.field[0] == '\0', v == USER_CHANGED);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,7 +337,6 @@ int main(void)
         cmocka_unit_test(every_key_of_a_change_of_a_group_is_checked_and_named),
         cmocka_unit_test(every_key_of_an_import_is_checked_and_its_row_named),
         cmocka_unit_test(who_is_in_an_import_twice_is_an_error_of_the_second_row),
-        cmocka_unit_test(every_verdict_is_an_error_of_a_field),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
