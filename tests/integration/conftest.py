@@ -3,8 +3,10 @@
 #
 # ATELIER_TESTS_HANDS_OFF=1: a broken host is left as it is (tests/sabotage breaks it on purpose).
 import os
+import shutil
 import subprocess
 
+import admin
 import doors
 import lab
 import pytest
@@ -59,6 +61,41 @@ def caller():
     yield make
     for uid in made:
         lab.api("DELETE", f"/v1/callers/{uid}")
+
+
+@pytest.fixture
+def user():
+    """Make users; what a test left of them is removed."""
+    made = []
+
+    def make(name, *options, home=False):
+        lab.atelier("user", "add", "--name", name, *options)
+        made.append(name)
+        if home:
+            assert lab.run(["/bin/true"], user=name).status == "ok"
+        return lab.uid_of(name)
+
+    yield make
+    for name in made:
+        lab.command("atelier", "user", "del", "-r", "--no-scan", name, check=False)
+
+
+@pytest.fixture
+def account():
+    """Make local accounts with useradd(8)."""
+    made = []
+
+    def make(name, *options):
+        lab.command("useradd", "-m", "-s", "/bin/bash", *options, name)
+        made.append(name)
+        return lab.uid_of(name)
+
+    yield make
+    for name in made:
+        if admin.passwd_has(name):
+            lab.command("userdel", "-r", name, check=False)
+        lab.command("atelier", "user", "del", "-r", "--no-scan", name, check=False)
+        shutil.rmtree(f"/home/{name}", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

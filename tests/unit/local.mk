@@ -317,11 +317,13 @@ test_magic_link_redeem_LDADD = libmagic_link.la $(registry_test_libs) $(SODIUM_L
 ctl_tests = \
 	%D%/test_ctl_admin \
 	%D%/test_ctl_adopt \
+	%D%/test_ctl_adopt_home \
 	%D%/test_ctl_args \
 	%D%/test_ctl_client \
 	%D%/test_ctl_csv \
 	%D%/test_ctl_event \
 	%D%/test_ctl_exit \
+	%D%/test_ctl_files \
 	%D%/test_ctl_login \
 	%D%/test_ctl_say \
 	%D%/test_ctl_setup_edit \
@@ -345,7 +347,12 @@ ctl_test_scene = %D%/ctl_scene.c %D%/ctl_scene.h
 %C%_test_ctl_adopt_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_csv_SOURCES = %D%/test_ctl_csv.c $(ctl_test_scene)
 %C%_test_ctl_csv_LDADD = $(ctl_test_ldadd)
-%C%_test_ctl_tree_SOURCES = %D%/test_ctl_tree.c
+ctl_test_place = %D%/ctl_place.c %D%/ctl_place.h
+%C%_test_ctl_adopt_home_SOURCES = %D%/test_ctl_adopt_home.c $(ctl_test_place)
+%C%_test_ctl_adopt_home_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_files_SOURCES = %D%/test_ctl_files.c $(ctl_test_place)
+%C%_test_ctl_files_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_tree_SOURCES = %D%/test_ctl_tree.c $(ctl_test_place)
 %C%_test_ctl_tree_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_event_SOURCES = %D%/test_ctl_event.c
 %C%_test_ctl_event_LDADD = $(ctl_test_ldadd)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: ISC */
+/* test_ctl_files.c - files of a UID are looked for; copies to and from the registry's directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctl/backup_file.h"
+#include "ctl/files_elsewhere.h"
+#include "tests/unit/ctl_place.h"
+
+#include "common/banned.h"
+
+/* --- file systems -------------------------------------------------------------------------- */
+
+static void each_file_system_is_looked_at_once(void **state)
+{
+    static const char mountinfo[] =
+        "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        "23 22 0:21 / /proc rw - proc proc rw\n"
+        "24 22 0:22 / /sys rw - sysfs sysfs rw\n"
+        "25 22 8:2 /@home /home rw - btrfs /dev/sda2 rw\n"
+        "26 22 8:1 /srv/a /mnt/bind rw - ext4 /dev/sda1 rw\n"
+        "27 22 0:40 / /mnt/my\\040disk rw - nfs4 host:/x rw\n"
+        "28 22 0:41 / /mnt/f rw - fuse.sshfs host:/x rw\n"
+        "29 22 8:3 / /mnt/over rw - xfs /dev/sda3 rw\n"
+        "30 29 8:4 / /mnt/over rw - xfs /dev/sda4 rw\n"
+        "31 22 8:5 / /data rw master:1 propagate_from:2 - ext4 /dev/sdb rw\n"
+        "32 22 8:5 / /also rw - ext4 /dev/sdb rw\n"
+        "33 22 0:50 / /run rw - tmpfs tmpfs rw\n";
+    FILE *in = fmemopen((void *)(uintptr_t)mountinfo, strlen(mountinfo), "r");
+    char text[512] = "";
+    struct mounts mounts;
+
+    (void)state;
+    assert_int_equal(mounts_read(in, &mounts), 0);
+    (void)fclose(in);
+    for (size_t i = 0; i < mounts.used; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s\n",
+                       mounts.all[i].point, mounts.all[i].type);
+    assert_string_equal(text, "/ ext4\n/home btrfs\n/mnt/my disk nfs4\n/mnt/f fuse.sshfs\n"
+                              "/mnt/over xfs\n/data ext4\n/run tmpfs\n");
+    mounts_done(&mounts);
+    in = fmemopen((void *)(uintptr_t) "22 1 8:1 / /\n", 13, "r");
+    assert_int_equal(mounts_read(in, &mounts), -EINVAL);
+    (void)fclose(in);
+}
+
+struct found {
+    char text[2048];
+};
+
+static void on_found(void *arg, size_t i, const char *path)
+{
+    struct found *found = arg;
+    size_t used = strlen(found->text);
+
+    (void)snprintf(found->text + used, sizeof(found->text) - used, "%zu %s\n", i, path);
+}
+
+static void on_unseen(void *arg, const char *path, const char *why)
+{
+    (void)arg;
+    (void)path;
+    (void)why;
+}
+
+/* Everything that the test's process can see is searched: this is the whole machine. */
+static void files_are_found_by_owner_and_homes_left_out(void **state)
+{
+    struct place *p = *state;
+    const uid_t uids[] = {OLD, OTHER};
+    const char *const skips[] = {p->home, NULL};
+    struct found found = {0};
+    struct elsewhere w = {.uids = uids,
+                          .uid_count = 2,
+                          .skips = skips,
+                          .found = on_found,
+                          .unseen = on_unseen,
+                          .arg = &found};
+    char wanted[256];
+
+    need_root();
+    file_make(p, "old", OLD);
+    file_make(p, "other", OTHER);
+    file_make(p, "none", NEW);
+    file_make(p, "homes/ada/inside", OLD);
+    assert_int_equal(files_elsewhere(&w), 0);
+    (void)snprintf(wanted, sizeof(wanted), "0 %s/old\n", p->top);
+    assert_non_null(strstr(found.text, wanted));
+    (void)snprintf(wanted, sizeof(wanted), "1 %s/other\n", p->top);
+    assert_non_null(strstr(found.text, wanted));
+    assert_null(strstr(found.text, "none"));
+    assert_null(strstr(found.text, "inside"));
+}
+
+/* --- the registry's directory -------------------------------------------------------------- */
+
+static void a_backup_is_taken_from_a_plain_file_of_the_owner_alone(void **state)
+{
+    struct place *p = *state;
+    int target = openat(p->fd, "target", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char text[8] = "";
+
+    need_root();
+    assert_true(target >= 0);
+    assert_int_equal(fchown(p->fd, OLD, OLD), 0);
+    file_make(p, "good", OLD);
+    file_make(p, "roots", 0);
+    file_make(p, "linked", OLD);
+    assert_int_equal(linkat(p->fd, "linked", p->fd, "linked2", 0), 0);
+    assert_int_equal(symlinkat("good", p->fd, "link"), 0);
+    assert_int_equal(mkfifoat(p->fd, "fifo", 0600), 0);
+    assert_int_equal(backup_take(p->fd, "link", 4, target), -EPERM);
+    assert_int_equal(backup_take(p->fd, "roots", 4, target), -EPERM);
+    assert_int_equal(backup_take(p->fd, "linked", 4, target), -EPERM);
+    assert_int_equal(backup_take(p->fd, "fifo", 4, target), -EPERM);
+    assert_int_equal(backup_take(p->fd, "none", 4, target), -ENOENT);
+    assert_int_equal(backup_take(p->fd, "good", 5, target), -EIO);
+    assert_int_equal(lseek(target, 0, SEEK_END), 0);
+    assert_int_equal(backup_take(p->fd, "good", 4, target), 0);
+    assert_int_equal(pread(target, text, sizeof(text) - 1, 0), 4);
+    assert_string_equal(text, "text");
+    (void)close(target);
+    assert_int_equal(fchown(p->fd, 0, 0), 0);
+}
+
+static void a_restore_is_put_into_a_new_file_of_the_owner(void **state)
+{
+    struct place *p = *state;
+    struct stat st;
+    int source;
+
+    need_root();
+    assert_int_equal(fchown(p->fd, OLD, OLD), 0);
+    file_make(p, "source", 0);
+    file_make(p, "kept", 0);
+    assert_int_equal(symlinkat("kept", p->fd, "restore.db"), 0);
+    source = openat(p->fd, "source", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(backup_put(p->fd, "restore.db", source), 0);
+    (void)close(source);
+    assert_int_equal(fstatat(p->fd, "restore.db", &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_uid, OLD);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(owner(p, "kept"), 0);
+    assert_int_equal(fchown(p->fd, 0, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_file_system_is_looked_at_once),
+        TEST(files_are_found_by_owner_and_homes_left_out),
+        TEST(a_backup_is_taken_from_a_plain_file_of_the_owner_alone),
+        TEST(a_restore_is_put_into_a_new_file_of_the_owner),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
