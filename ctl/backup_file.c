@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,11 +19,14 @@
 
 #define PIECE 65536u
 
-/* Return: 0 or a negative errno; *@ret_bytes were copied. */
-static int all_copy(int from, int to, uint64_t *ret_bytes)
+/* A hole costs nothing to make and its whole size to copy. File systems that compress have fewer
+ * blocks than bytes, too, but not by that much; and small files are believed. */
+#define HOLE_BYTES_MIN ((off_t)64 << 20)
+#define HOLE_RATIO     64
+
+static int all_copy(int from, int to)
 {
     static char piece[PIECE];
-    uint64_t bytes = 0;
     size_t n = PIECE;
 
     while (n == PIECE) {
@@ -32,10 +36,33 @@ static int all_copy(int from, int to, uint64_t *ret_bytes)
             r = fd_write_full(to, piece, n);
         if (r < 0)
             return r;
-        bytes += n;
     }
-    *ret_bytes = bytes;
     return 0;
+}
+
+int bytes_copy(int from, int to, uint64_t bytes)
+{
+    static char piece[PIECE];
+    size_t n;
+    int r;
+
+    for (; bytes > 0; bytes -= n) {
+        r = fd_read_full(from, piece, bytes < PIECE ? (size_t)bytes : PIECE, &n);
+        if (r == 0 && n == 0)
+            r = -EIO;
+        if (r == 0)
+            r = fd_write_full(to, piece, n);
+        if (r < 0)
+            return r;
+    }
+    r = fd_read_full(from, piece, 1, &n);
+    return r < 0 ? r : n > 0 ? -EIO : 0;
+}
+
+static bool is_hole(const struct stat *st)
+{
+    /* 512: of stat(2), whatever the block size is. */
+    return st->st_size > HOLE_BYTES_MIN && st->st_blocks * 512 < st->st_size / HOLE_RATIO;
 }
 
 int backup_take(int dir, const char *name, uint64_t bytes, int target)
@@ -44,28 +71,23 @@ int backup_take(int dir, const char *name, uint64_t bytes, int target)
     cleanup_close int fd =
         openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st, owner;
-    uint64_t copied = 0;
-    int r;
 
     if (fd < 0)
         return errno == ELOOP ? -EPERM : -errno;
     if (fstat(fd, &st) < 0 || fstat(dir, &owner) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != owner.st_uid)
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != owner.st_uid ||
+        is_hole(&st))
         return -EPERM;
     if ((uint64_t)st.st_size != bytes)
         return -EIO;
-    r = all_copy(fd, target, &copied);
-    if (r < 0)
-        return r;
-    return copied == bytes ? 0 : -EIO;
+    return bytes_copy(fd, target, bytes);
 }
 
 int backup_put(int dir, const char *name, int source)
 {
     cleanup_close int fd = -1;
     struct stat owner;
-    uint64_t copied;
     int r;
 
     if (fstat(dir, &owner) < 0 || (unlinkat(dir, name, 0) < 0 && errno != ENOENT))
@@ -73,7 +95,7 @@ int backup_put(int dir, const char *name, int source)
     fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    r = all_copy(source, fd, &copied);
+    r = all_copy(source, fd);
     if (r == 0 && (fchown(fd, owner.st_uid, owner.st_gid) < 0 || fsync(fd) < 0))
         r = -errno;
     if (r < 0)

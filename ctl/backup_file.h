@@ -10,12 +10,20 @@
  * backup_take() - Copy a file out of a directory that belongs to somebody else
  * @dir:    Borrowed
  * @name:   Must be a regular file with one link that belongs to the directory's owner
- * @bytes:  Its size
+ * @bytes:  Its size; no more than that is read, however it grows
  * @target: Where to write; borrowed
  *
- * Return: 0, -EPERM if it is no such file, -EIO for another size, or another errno.
+ * Return: 0, -EPERM if it is no such file or nearly all of it is a hole, -EIO for another size, or
+ * another errno.
  */
 int backup_take(int dir, const char *name, uint64_t bytes, int target);
+
+/**
+ * bytes_copy() - Copy a file that must have exactly so many bytes left
+ *
+ * Return: 0, -EIO if it has more (they are not copied) or fewer, or another errno.
+ */
+int bytes_copy(int from, int to, uint64_t bytes);
 
 /**
  * backup_put() - Make a file in a directory that belongs to somebody else, who then owns it

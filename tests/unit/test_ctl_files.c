@@ -135,6 +135,38 @@ static void a_backup_is_taken_from_a_plain_file_of_the_owner_alone(void **state)
     assert_int_equal(fchown(p->fd, 0, 0), 0);
 }
 
+/* The size is what its owner says; what is read must not be theirs to choose. */
+static void a_backup_that_grows_or_is_a_hole_is_not_copied(void **state)
+{
+    struct place *p = *state;
+    int target = openat(p->fd, "target", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct stat st;
+    int fd;
+
+    need_root();
+    assert_true(target >= 0);
+    assert_int_equal(fchown(p->fd, OLD, OLD), 0);
+    file_make(p, "hole", OLD);
+    fd = openat(p->fd, "hole", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
+    assert_int_equal(backup_take(p->fd, "hole", (uint64_t)1 << 40, target), -EPERM);
+    (void)close(fd);
+    /* What is there beyond @bytes is not read, whoever says what st_size is: as of proc(5). */
+    fd = openat(p->fd, "source", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "longer than that", 16), 16);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(bytes_copy(fd, target, 4), -EIO);
+    assert_int_equal(fstat(target, &st), 0);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(bytes_copy(fd, target, 17), -EIO);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(bytes_copy(fd, target, 16), 0);
+    (void)close(fd);
+    (void)close(target);
+    assert_int_equal(fchown(p->fd, 0, 0), 0);
+}
+
 static void a_restore_is_put_into_a_new_file_of_the_owner(void **state)
 {
     struct place *p = *state;
@@ -164,6 +196,7 @@ int main(void)
         cmocka_unit_test(each_file_system_is_looked_at_once),
         TEST(files_are_found_by_owner_and_homes_left_out),
         TEST(a_backup_is_taken_from_a_plain_file_of_the_owner_alone),
+        TEST(a_backup_that_grows_or_is_a_hole_is_not_copied),
         TEST(a_restore_is_put_into_a_new_file_of_the_owner),
     };
 
