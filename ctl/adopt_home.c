@@ -135,8 +135,11 @@ int adopt_home_move(const char *home, const char *homes, const char *name,
     if (r < 0)
         return r;
     to = trusted_open(homes);
-    r = to < 0 ? to : fchmod(fd, 0700) < 0 ? -errno : 0;
-    if (r == 0 && renameat2(parent, base, to, name, RENAME_NOREPLACE) < 0)
+    r = to;
+    if (to >= 0)
+        r = renameat2(parent, base, to, name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+    /* Not before: a home that stays keeps its mode. */
+    if (r == 0 && fchmod(fd, 0700) < 0)
         r = -errno;
     if (r == 0 && (fsync(to) < 0 || fsync(parent) < 0))
         r = -errno;

@@ -91,6 +91,14 @@ static void what_the_account_did_not_own_does_not_change_hands(void **state)
     assert_int_equal(st.st_gid, OTHER);
 }
 
+static mode_t mode(const struct place *p, const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+    return st.st_mode & 07777;
+}
+
 static void a_home_moves_when_it_is_the_accounts_and_nothing_is_in_the_way(void **state)
 {
     struct place *p = *state;
@@ -127,12 +135,14 @@ static void a_home_moves_when_it_is_the_accounts_and_nothing_is_in_the_way(void 
     assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -EEXIST);
     assert_non_null(strstr(why, "there is a"));
     free(why);
+    assert_int_equal(mode(p, "old/ada"), 0755);
     assert_int_equal(rmdir(p->home), 0);
 
     why = NULL;
     assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), 0);
     assert_null(why);
     assert_int_equal(owner(p, "homes/ada"), OLD);
+    assert_int_equal(mode(p, "homes/ada"), 0700);
     assert_false(is_there(p, "old/ada"));
     /* Again, and a home that is where it belongs. */
     assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -ENOENT);
