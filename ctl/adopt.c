@@ -4,8 +4,10 @@
  *
  *   record    before anything else, so that a crash does not leave two people of one name
  *   register  the api makes the user; from here on name and UID are the registry's for ever
- *   forget    userdel(8) takes the account away; before it, the local line would hide the user
- *   home      moved, then given to the new UID; nobody of the old UID lives any more
+ *   secure    the home is moved, or closed where it is: without the account its UID is free, and
+ *             useradd(8) may give it to somebody at once
+ *   forget    userdel(8) takes the account away; until then the local line hides the user
+ *   home      given to the new UID, and opened
  *   record    removed
  *
  * The other order, the account first, would leave a name that useradd(8) could give to somebody
@@ -14,6 +16,7 @@
 #include "ctl/adopt.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +41,7 @@
 #define SHELLS     "/etc/shells"
 #define CRONTABS   "/var/spool/cron/crontabs"
 #define USERDEL    "/usr/sbin/userdel"
+#define HEIR_SIZE  65536 /* of the texts of a passwd(5) line */
 #define USERDEL_S  60
 #define PATIENCE_S 10 /* for the lock of the account files */
 
@@ -165,6 +169,50 @@ static enum ctl_exit begin_look(struct adoption *x)
     return processes_check(x, x->account.uid);
 }
 
+/**
+ * heir_of() - Who has the old UID now that the account is gone
+ * @ret_name: Heap; NULL if nobody has it
+ *
+ * Return: 0, or a negative errno if it cannot be found out.
+ */
+static int heir_of(const struct adoption *x, char **ret_name)
+{
+    cleanup_free char *buffer = calloc(1, HEIR_SIZE);
+    struct passwd entry, *found = NULL;
+    int r;
+
+    *ret_name = NULL;
+    if (!buffer)
+        say_no_memory();
+    if (x->record.old_uid == x->record.uid)
+        return 0;
+    r = getpwuid_r(x->record.old_uid, &entry, buffer, HEIR_SIZE, &found);
+    if (!found)
+        return r == ENOENT || r == ESRCH ? 0 : -r;
+    if (strcmp(found->pw_name, x->args->name) == 0)
+        return 0;
+    *ret_name = strdup(found->pw_name);
+    if (!*ret_name)
+        say_no_memory();
+    return 0;
+}
+
+/* Files of two people with one UID cannot be told apart. */
+static enum ctl_exit heir_check(const struct adoption *x)
+{
+    cleanup_free char *heir = NULL;
+    int r = heir_of(x, &heir);
+
+    if (r < 0)
+        say_error("whose UID %u is now cannot be found out: %s", x->record.old_uid, strerror(-r));
+    if (heir)
+        say_error("UID %u was that of '%s', and is '%s' by now: whose files are whose cannot be "
+                  "told any more; 'usermod -u NEW %s' gives the account another UID, then 'atelier "
+                  "adopt %s' again",
+                  x->record.old_uid, x->args->name, heir, heir, x->args->name);
+    return r < 0 || heir ? CTL_NO : CTL_OK;
+}
+
 /* Somebody was here before us. What is true now? */
 static enum ctl_exit again_look(struct adoption *x)
 {
@@ -190,6 +238,9 @@ static enum ctl_exit again_look(struct adoption *x)
                   name, ADOPT_RECORDS, name);
         return CTL_NO;
     }
+    code = heir_check(x);
+    if (code != CTL_OK)
+        return code;
     /* With a UID that is kept they are the user's by now. */
     return x->record.old_uid == x->record.uid ? CTL_OK : processes_check(x, x->record.old_uid);
 }
@@ -274,6 +325,96 @@ enum ctl_exit adopt_register(struct adoption *x)
     return record_store(x);
 }
 
+/* --- the home, before ---------------------------------------------------------------------- */
+
+static struct adopt_ids ids_of(const struct adoption *x)
+{
+    return (struct adopt_ids){
+        .old_uid = x->record.old_uid, .old_gid = x->record.old_gid, .uid = x->record.uid};
+}
+
+static char *target_path(const struct adoption *x)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/%s", ATELIER_HOMES_DIR, x->args->name) < 0)
+        say_no_memory();
+    return path;
+}
+
+/* A home that was never the account's own, as "/" or a directory of root's: there is nothing to do.
+ */
+static bool is_foreign(int r)
+{
+    return r == -EPERM || r == -ELOOP || r == -ENOTDIR;
+}
+
+/* Know it again, whatever happens to it. */
+static enum ctl_exit home_mark(struct adoption *x, const char *path)
+{
+    const struct adopt_ids ids = ids_of(x);
+
+    if (x->record.mark.ino != 0 || adopt_home_look(path, &ids, &x->record.mark) < 0)
+        return CTL_OK;
+    return record_store(x);
+}
+
+static char *text_move(char **from)
+{
+    char *text = *from;
+
+    *from = NULL;
+    return text;
+}
+
+/* Where the home is now. Heap. */
+static char *home_move(struct adoption *x)
+{
+    const struct adopt_ids ids = ids_of(x);
+    cleanup_free char *target = target_path(x), *home = strdup(x->record.home), *why = NULL;
+    int r;
+
+    if (!home)
+        say_no_memory();
+    if (adopt_home_is(target, &x->record.mark))
+        return text_move(&target);
+    if (x->args->is_keep_home)
+        return text_move(&home);
+    r = adopt_home_move(home, ATELIER_HOMES_DIR, x->args->name, &ids, &x->record.mark, &why);
+    if (why) {
+        say_error("%s", why);
+        x->is_home_left = true;
+    }
+    /* Not there: it never was, or was moved by hand. */
+    return r == 0 || r == -ENOENT ? text_move(&target) : text_move(&home);
+}
+
+enum ctl_exit adopt_home_secure(struct adoption *x)
+{
+    const struct adopt_ids ids = ids_of(x);
+    bool is_other_uid = ids.uid != ids.old_uid;
+    enum ctl_exit code = CTL_OK;
+    int r = 0;
+
+    /* There was time to log in while the question was open. */
+    if (x->account.name && is_other_uid)
+        code = processes_check(x, ids.old_uid);
+    if (code == CTL_OK)
+        code = home_mark(x, x->record.home);
+    if (code != CTL_OK)
+        return code;
+    x->home = home_move(x);
+    code = home_mark(x, x->home);
+    if (code == CTL_OK && is_other_uid && x->record.mark.ino != 0)
+        r = adopt_home_close(x->home, &ids, &x->record.mark);
+    if (r < 0 && r != -ENOENT && !is_foreign(r)) {
+        say_error("%s cannot be closed: %s; mend it, then 'atelier adopt %s' again", x->home,
+                  strerror(-r), x->args->name);
+        code = CTL_NO;
+    }
+    return code;
+}
+
 /* --- the account --------------------------------------------------------------------------- */
 
 enum ctl_exit adopt_forget(struct adoption *x)
@@ -350,6 +491,15 @@ static void elsewhere_look(struct adoption *x, const char *home)
         on_unseen(x->report, "/proc/self/mountinfo", strerror(-r));
 }
 
+/* Their files are among those that are listed. */
+static void heir_look(struct adoption *x)
+{
+    cleanup_free char *heir = NULL;
+
+    (void)heir_of(x, &heir);
+    report_set(x, "old_uid_is_now", heir ? text_json(heir) : json_null());
+}
+
 static void crontab_look(struct adoption *x)
 {
     cleanup_free char *path = NULL;
@@ -359,49 +509,31 @@ static void crontab_look(struct adoption *x)
     report_set(x, "crontab", access(path, F_OK) == 0 ? json_string(path) : json_null());
 }
 
-/* A home that was never the account's own, as "/" or a directory of root's: there is nothing to do.
- */
-static bool is_foreign(int r)
-{
-    return r == -EPERM || r == -ELOOP || r == -ENOTDIR;
-}
-
 enum ctl_exit adopt_home(struct adoption *x)
 {
-    const struct adopt_ids ids = {
-        .old_uid = x->record.old_uid, .old_gid = x->record.old_gid, .uid = x->record.uid};
+    const struct adopt_ids ids = ids_of(x);
     const struct adopt_report report = {.left = on_left, .arg = x->report};
-    cleanup_free char *target = NULL, *why = NULL;
-    const char *home = x->record.home;
-    enum ctl_exit code = CTL_OK;
-    int r = -EPERM;
+    cleanup_free char *target = target_path(x);
+    mode_t mode = strcmp(x->home, target) == 0 ? 0700 : x->record.mark.mode;
+    enum ctl_exit code = x->is_home_left ? CTL_NO : CTL_OK;
+    int r;
 
-    if (asprintf(&target, "%s/%s", ATELIER_HOMES_DIR, x->args->name) < 0)
-        say_no_memory();
     report_set(x, "left", json_array());
-    if (!x->args->is_keep_home)
-        r = adopt_home_move(home, ATELIER_HOMES_DIR, x->args->name, &ids, &why);
-    /* Not there: it never was, or was moved the first time. */
-    if (r == 0 || r == -ENOENT)
-        home = target;
-    if (why) {
-        say_error("%s", why);
-        code = CTL_NO;
-    }
-    r = adopt_home_own(home, &ids, &report);
+    r = adopt_home_own(x->home, &ids, &x->record.mark, mode, &report);
     if (is_foreign(r)) {
-        if (!why)
-            say_error("%s stays as it is: it is not a directory of the account", home);
+        if (!x->is_home_left)
+            say_error("%s stays as it is: it is not a directory of the account", x->home);
         code = CTL_NO;
     } else if (r < 0 && r != -ENOENT) {
-        say_error("%s is not given to UID %u: %s; then 'atelier adopt %s' again", home, ids.uid,
+        say_error("%s is not given to UID %u: %s; then 'atelier adopt %s' again", x->home, ids.uid,
                   strerror(-r), x->args->name);
         return CTL_NO;
     }
-    report_set(x, "home", r < 0 ? json_null() : text_json(home));
+    report_set(x, "home", r < 0 ? json_null() : text_json(x->home));
     crontab_look(x);
+    heir_look(x);
     if (ids.uid != ids.old_uid && !x->args->is_no_scan)
-        elsewhere_look(x, home);
+        elsewhere_look(x, x->home);
     r = adopt_record_remove(ADOPT_RECORDS, x->args->name);
     if (r < 0) {
         say_error("%s/%s.json: %s", ADOPT_RECORDS, x->args->name, strerror(-r));

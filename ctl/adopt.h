@@ -23,6 +23,8 @@ struct adoption {
     struct account account; /* without a name: it is gone from /etc/passwd already */
     bool is_begun;          /* there was a record when we came */
     json_t *report;         /* what is printed at the end */
+    char *home;             /* where the home is by now; heap, set by adopt_home_secure() */
+    bool is_home_left;      /* it could not be moved, and that has been said */
 };
 
 /* Look at everything, change nothing. Return: CTL_OK, or it has been said what speaks against it.
@@ -32,10 +34,13 @@ enum ctl_exit adopt_look(struct adoption *x);
 /* The registry's row; its UID is in the record afterwards. */
 enum ctl_exit adopt_register(struct adoption *x);
 
+/* Move the home, or close it where it is: from adopt_forget() on its UID can be anybody's. */
+enum ctl_exit adopt_home_secure(struct adoption *x);
+
 /* The line of /etc/passwd goes, and with it the ones in shadow, group and subuid. */
 enum ctl_exit adopt_forget(struct adoption *x);
 
-/* Move the home, and give away what the old UID had. */
+/* Give away what the old UID had in the home. */
 enum ctl_exit adopt_home(struct adoption *x);
 
 #endif

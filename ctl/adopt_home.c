@@ -6,6 +6,9 @@
  * user, a device that root left. So nothing is followed, each inode is held by a descriptor while
  * its owner is looked at and changed, and only what the account owned already changes hands:
  * whoever could place a link to it could not make it theirs.
+ *
+ * The old UID is anybody's as soon as the account is gone: useradd(8) may give it to the next one
+ * at once. So the home is closed before that, and opened when its last file has changed hands.
  */
 #include "ctl/adopt_home.h"
 
@@ -56,9 +59,61 @@ static bool is_of_either(const struct stat *st, const struct adopt_ids *ids)
     return st->st_uid == ids->old_uid || st->st_uid == ids->uid;
 }
 
+static bool is_closed(const struct stat *st, const struct home_mark *mark)
+{
+    return st->st_uid == 0 && mark->ino != 0 && st->st_ino == mark->ino;
+}
+
+/* Return: a descriptor, or as adopt_home_look(). */
+static int home_open(const char *path, const struct adopt_ids *ids, const struct home_mark *mark,
+                     struct stat *ret_st)
+{
+    cleanup_close int fd = tree_open_absolute(path);
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!is_of_either(&st, ids) && !is_closed(&st, mark))
+        return -EPERM;
+    *ret_st = st;
+    return fd_take(&fd);
+}
+
+int adopt_home_look(const char *path, const struct adopt_ids *ids, struct home_mark *ret_mark)
+{
+    const struct home_mark none = {0};
+    struct stat st;
+    cleanup_close int fd = home_open(path, ids, &none, &st);
+
+    if (fd < 0)
+        return fd;
+    *ret_mark = (struct home_mark){.ino = st.st_ino, .mode = st.st_mode & 07777};
+    return 0;
+}
+
+bool adopt_home_is(const char *path, const struct home_mark *mark)
+{
+    cleanup_close int fd = tree_open_absolute(path);
+    struct stat st;
+
+    return mark->ino != 0 && fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == mark->ino;
+}
+
+int adopt_home_close(const char *path, const struct adopt_ids *ids, const struct home_mark *mark)
+{
+    struct stat st;
+    cleanup_close int fd = home_open(path, ids, mark, &st);
+
+    if (fd < 0)
+        return fd;
+    return fchown(fd, 0, (gid_t)-1) < 0 || fchmod(fd, 0700) < 0 ? -errno : 0;
+}
+
 /* Return: 0 with the home's own descriptor, or a negative errno and a sentence but for -ENOENT. */
 static int home_check(int parent, const char *base, const char *home, const struct adopt_ids *ids,
-                      int *ret_fd, char **ret_why)
+                      const struct home_mark *mark, int *ret_fd, char **ret_why)
 {
     cleanup_close int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -70,7 +125,7 @@ static int home_check(int parent, const char *base, const char *home, const stru
         why_set(ret_why, "%s stays: it is no directory, or a link to one", home);
         return r;
     }
-    if (!is_of_either(&st, ids)) {
+    if (!is_of_either(&st, ids) && !is_closed(&st, mark)) {
         why_set(ret_why, "%s stays: it belongs to UID %u, not to the account", home, st.st_uid);
         return -EPERM;
     }
@@ -102,7 +157,7 @@ static void move_explain(int error, const char *home, const char *target, char *
 }
 
 int adopt_home_move(const char *home, const char *homes, const char *name,
-                    const struct adopt_ids *ids, char **ret_why)
+                    const struct adopt_ids *ids, const struct home_mark *mark, char **ret_why)
 {
     const char *base = strrchr(home, '/');
     cleanup_free char *parent_path = NULL, *target = NULL;
@@ -131,7 +186,7 @@ int adopt_home_move(const char *home, const char *homes, const char *name,
                 parent_path);
         return parent;
     }
-    r = home_check(parent, base, home, ids, &fd, ret_why);
+    r = home_check(parent, base, home, ids, mark, &fd, ret_why);
     if (r < 0)
         return r;
     to = trusted_open(homes);
@@ -228,23 +283,22 @@ static int work_make(int home, const struct adopt_ids *ids)
     return fd < 0 || fchown(fd, ids->uid, ids->uid) < 0 ? -errno : 0;
 }
 
-int adopt_home_own(const char *path, const struct adopt_ids *ids, const struct adopt_report *report)
+int adopt_home_own(const char *path, const struct adopt_ids *ids, const struct home_mark *mark,
+                   mode_t mode, const struct adopt_report *report)
 {
     struct owning x = {.ids = ids, .report = report};
-    cleanup_close int fd = tree_open_absolute(path);
     struct stat st;
+    cleanup_close int fd = home_open(path, ids, mark, &st);
     int r;
 
     if (fd < 0)
         return fd;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!is_of_either(&st, ids))
-        return -EPERM;
     r = tree_walk(fd, path, on_entry, &x);
     if (r == 0)
         r = work_make(fd, ids);
     if (r == 0 && fchown(fd, ids->uid, gid_wanted(&x, &st)) < 0)
+        r = -errno;
+    if (r == 0 && fchmod(fd, mode) < 0)
         r = -errno;
     return r;
 }

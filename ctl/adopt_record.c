@@ -56,7 +56,7 @@ static char *record_path(const char *directory, const char *name)
 int adopt_record_read(const char *directory, const char *name, struct adopt_record *ret)
 {
     cleanup_free char *path = record_path(directory, name);
-    json_int_t old_uid, old_gid, uid, created_s;
+    json_int_t old_uid, old_gid, uid, created_s, ino = 0, mode = 0;
     cleanup_file struct file f = {0};
     cleanup_json json_t *json = NULL;
     const char *home;
@@ -67,15 +67,17 @@ int adopt_record_read(const char *directory, const char *name, struct adopt_reco
     if (!f.text.bytes)
         return -ENOENT;
     json = json_loadb(f.text.bytes, f.text.size, JSON_REJECT_DUPLICATES, NULL);
-    if (json_unpack(json, "{s:I, s:I, s:I, s:I, s:s !}", "old_uid", &old_uid, "old_gid", &old_gid,
-                    "uid", &uid, "created_s", &created_s, "home", &home) < 0 ||
+    if (json_unpack(json, "{s:I, s:I, s:I, s:I, s:s, s?I, s?I !}", "old_uid", &old_uid, "old_gid",
+                    &old_gid, "uid", &uid, "created_s", &created_s, "home", &home, "home_ino", &ino,
+                    "home_mode", &mode) < 0 ||
         old_uid < 1 || old_uid > UINT32_MAX || old_gid < 0 || old_gid > UINT32_MAX || uid < 0 ||
-        uid > UINT32_MAX)
+        uid > UINT32_MAX || mode < 0 || mode > 07777)
         return -EBADMSG;
     ret->old_uid = (uint32_t)old_uid;
     ret->old_gid = (uint32_t)old_gid;
     ret->uid = (uint32_t)uid;
     ret->created_s = created_s;
+    ret->mark = (struct home_mark){.ino = (uint64_t)ino, .mode = (uint32_t)mode};
     ret->home = strdup(home);
     if (!ret->home)
         say_no_memory();
@@ -86,9 +88,10 @@ int adopt_record_write(const char *directory, const char *name, const struct ado
 {
     cleanup_free char *path = record_path(directory, name);
     cleanup_json json_t *json =
-        json_pack("{s:I, s:I, s:I, s:I, s:s}", "old_uid", (json_int_t)r->old_uid, "old_gid",
-                  (json_int_t)r->old_gid, "uid", (json_int_t)r->uid, "created_s",
-                  (json_int_t)r->created_s, "home", r->home);
+        json_pack("{s:I, s:I, s:I, s:I, s:s, s:I, s:I}", "old_uid", (json_int_t)r->old_uid,
+                  "old_gid", (json_int_t)r->old_gid, "uid", (json_int_t)r->uid, "created_s",
+                  (json_int_t)r->created_s, "home", r->home, "home_ino", (json_int_t)r->mark.ino,
+                  "home_mode", (json_int_t)r->mark.mode);
     cleanup_free char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     cleanup_file struct file f = {.mode = 0600, .uid = geteuid(), .gid = getegid()};
 

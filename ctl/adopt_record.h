@@ -10,13 +10,16 @@
 
 #include <stdint.h>
 
+#include "ctl/adopt_home.h"
+
 #define ADOPT_RECORDS ATELIER_STATE_DIR "/adopt"
 
 struct adopt_record {
     uint32_t old_uid, old_gid;
-    uint32_t uid;      /* 0: the api has not answered yet */
-    int64_t created_s; /* of the record, Unix seconds */
-    char *home;        /* of the account; heap */
+    uint32_t uid;          /* 0: the api has not answered yet */
+    int64_t created_s;     /* of the record, Unix seconds */
+    char *home;            /* of the account; heap */
+    struct home_mark mark; /* of the home; from before it is touched */
 };
 
 void adopt_record_done(struct adopt_record *r);

@@ -76,8 +76,7 @@ int backup_take(int dir, const char *name, uint64_t bytes, int target)
         return errno == ELOOP ? -EPERM : -errno;
     if (fstat(fd, &st) < 0 || fstat(dir, &owner) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != owner.st_uid ||
-        is_hole(&st))
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != owner.st_uid || is_hole(&st))
         return -EPERM;
     if ((uint64_t)st.st_size != bytes)
         return -EIO;

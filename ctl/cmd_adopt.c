@@ -139,6 +139,7 @@ static void report_print(const struct adoption *x)
     cleanup_free char *groups = json_join(json_object_get(x->report, "local_groups"));
     const char *home = json_string_value(json_object_get(x->report, "home"));
     const char *crontab = json_string_value(json_object_get(x->report, "crontab"));
+    const char *heir = json_string_value(json_object_get(x->report, "old_uid_is_now"));
     const json_t *files = json_object_get(x->report, "files");
 
     (void)printf("%-8s %5u adopted, was UID %u\n", x->args->name, r->uid, r->old_uid);
@@ -153,7 +154,10 @@ static void report_print(const struct adoption *x)
         line_print("    its crontab has no effect any more, and can be removed: ", crontab);
     list_print(json_object_get(x->report, "left"), "in the home, but not given to the user");
     list_print(files, "files elsewhere that still belong to the old UID");
-    if (json_array_size(files) > 0)
+    if (heir)
+        line_print("    the old UID belongs to another account by now, and so may the files: ",
+                   heir);
+    else if (json_array_size(files) > 0)
         (void)printf("    to give them: find / -uid %u -exec chown -h %u:%u {} +\n", r->old_uid,
                      r->uid, r->uid);
     list_print(json_object_get(x->report, "not_searched"), "not searched for files");
@@ -175,6 +179,8 @@ static enum ctl_exit adopt_do(struct adoption *x)
     if (!confirm(x->args->is_yes, "Adopt the account?"))
         return CTL_NO;
     code = adopt_register(x);
+    if (code == CTL_OK)
+        code = adopt_home_secure(x);
     if (code == CTL_OK)
         code = adopt_forget(x);
     if (code != CTL_OK)
@@ -223,5 +229,6 @@ int cmd_adopt(struct options *opt, int argc, char **argv)
     code = adopt_do(&x);
     adopt_record_done(&x.record);
     account_done(&x.account);
+    free(x.home);
     return (int)code;
 }

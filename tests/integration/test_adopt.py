@@ -165,6 +165,70 @@ def test_an_adoption_that_is_killed_anywhere_is_finished_by_the_next(account):
         assert os.listdir(f"{lab.STATE}/adopt") == [], delay
 
 
+USERDEL = "/usr/sbin/userdel"
+SEEN = "/run/lab/userdel.seen"
+
+
+@pytest.fixture
+def userdel():
+    """In place of userdel(8): says what a home is when it is called, calls it, then runs a script."""
+    shutil.copy2(USERDEL, "/run/lab/userdel")
+
+    def place(home, script=""):
+        write("/run/lab/userdel.sh", f"#!/bin/sh\nstat -c '%u %a' {home} >{SEEN}\n"
+                                     f"/run/lab/userdel \"$@\" || exit\n{script}\n")
+        os.chmod("/run/lab/userdel.sh", 0o755)
+        lab.command("mount", "--bind", "/run/lab/userdel.sh", USERDEL)
+
+    yield place
+    lab.command("umount", USERDEL, check=False)
+
+
+def seen():
+    with open(SEEN, encoding="utf-8") as line:
+        return line.read().strip()
+
+
+def test_the_home_is_closed_before_the_uid_is_free(account, userdel):
+    """Killed after userdel(8); then the UID is given to somebody else."""
+    old = account("robbed", "-g", "users")
+    userdel(f"{lab.HOMES}/robbed", "kill -KILL $PPID")
+    assert lab.command("atelier", "adopt", "-y", "--no-scan", "robbed", check=False).returncode < 0
+    lab.command("umount", USERDEL)
+    assert seen() == "0 700"
+    assert not passwd_has("robbed") and not os.path.exists("/home/robbed")
+    account("heir", "-u", str(old), "-d", "/home/robbed")
+    text = refused(1, "adopt", "-y", "--no-scan", "robbed")
+    assert f"UID {old} was that of 'robbed', and is 'heir' by now" in text
+    assert owner("/home/robbed/.bashrc") == old
+    lab.command("usermod", "-u", "4801", "heir")
+    lab.atelier("adopt", "-y", "--no-scan", "robbed")
+    uid = lab.uid_of("robbed")
+    assert owner(f"{lab.HOMES}/robbed") == owner(f"{lab.HOMES}/robbed/.bashrc") == uid
+    assert owner("/home/robbed") == owner("/home/robbed/.bashrc") == 4801
+    assert os.listdir(f"{lab.STATE}/adopt") == []
+
+
+def test_a_home_on_another_file_system_is_closed_meanwhile(account, userdel):
+    os.makedirs("/mnt/homes", exist_ok=True)
+    lab.command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/mnt/homes")
+    try:
+        old = account("distant", "-d", "/mnt/homes/distant", "-g", "users")
+        os.chmod("/mnt/homes/distant", 0o755)
+        userdel("/mnt/homes/distant", f"useradd -M -u {old} heirtoo")
+        result = lab.command("atelier", "adopt", "-y", "--no-scan", "distant", check=False)
+        assert result.returncode == 1 and "on another file system" in result.stderr
+        assert "belongs to another account by now, and so may the files: heirtoo" in result.stdout
+        assert seen() == "0 700"
+        status = os.stat("/mnt/homes/distant")
+        assert (status.st_uid, status.st_mode & 0o7777) == (lab.uid_of("distant"), 0o755)
+        assert owner("/mnt/homes/distant/.bashrc") == lab.uid_of("distant")
+    finally:
+        lab.command("umount", USERDEL, check=False)
+        lab.command("userdel", "heirtoo", check=False)
+        lab.command("umount", "/mnt/homes", check=False)
+
+
 @pytest.fixture
 def hook():
     """The hook of useradd(8), placed as the manual says."""

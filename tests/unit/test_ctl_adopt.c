@@ -133,8 +133,12 @@ static void a_shell_comes_along_if_it_was_chosen(void **state)
 static void a_record_comes_back_as_it_was_written(void **state)
 {
     char top[] = "/tmp/atelier-test-XXXXXX", directory[64], home[] = "/home/a da\xc3\xa9";
-    const struct adopt_record record = {
-        .old_uid = 1000, .old_gid = 100, .uid = 0, .created_s = 1795996800, .home = home};
+    const struct adopt_record record = {.old_uid = 1000,
+                                        .old_gid = 100,
+                                        .uid = 0,
+                                        .created_s = 1795996800,
+                                        .home = home,
+                                        .mark = {.ino = UINT64_MAX - 1, .mode = 02755}};
     struct adopt_record back = {0};
     char path[96];
     int lock;
@@ -155,6 +159,8 @@ static void a_record_comes_back_as_it_was_written(void **state)
     assert_int_equal(back.uid, 0);
     assert_true(back.created_s == record.created_s);
     assert_string_equal(back.home, home);
+    assert_true(back.mark.ino == record.mark.ino);
+    assert_int_equal(back.mark.mode, 02755);
     adopt_record_done(&back);
     f = fopen(path, "we");
     assert_non_null(f);

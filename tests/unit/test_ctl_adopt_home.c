@@ -34,6 +34,7 @@ static void on_left(void *arg, const char *path, const char *why)
                    why);
 }
 
+static const struct home_mark none = {0};
 static const struct adopt_ids ids = {.old_uid = OLD, .old_gid = OLD, .uid = NEW};
 
 static void what_the_account_did_not_own_does_not_change_hands(void **state)
@@ -63,12 +64,12 @@ static void what_the_account_did_not_own_does_not_change_hands(void **state)
     file_make(p, "homes/ada/dir/inner", OLD);
 
     /* A home of somebody else is not touched at all. */
-    assert_int_equal(adopt_home_own(p->home, &ids, &report), -EPERM);
+    assert_int_equal(adopt_home_own(p->home, &ids, &none, 0700, &report), -EPERM);
     assert_int_equal(owner(p, "homes/ada/own"), OLD);
     assert_int_equal(fchownat(p->fd, "homes/ada", OLD, OLD, 0), 0);
     for (int round = 0; round < 2; round++) { /* and once more, as after a crash */
         left.text[0] = '\0';
-        assert_int_equal(adopt_home_own(p->home, &ids, &report), 0);
+        assert_int_equal(adopt_home_own(p->home, &ids, &none, 0700, &report), 0);
         assert_non_null(strstr(left.text, "roots: belongs to UID 0\n"));
         assert_non_null(strstr(left.text, "stolen: belongs to UID 54323, with other links\n"));
         assert_non_null(strstr(left.text, "device: a device\n"));
@@ -112,44 +113,89 @@ static void a_home_moves_when_it_is_the_accounts_and_nothing_is_in_the_way(void 
     (void)snprintf(from, sizeof(from), "%s/old/ada", p->top);
 
     /* Of somebody else; in a directory that others can write; through a link. */
-    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -EPERM);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), -EPERM);
     assert_non_null(strstr(why, "belongs to UID 0"));
     free(why);
     assert_int_equal(fchownat(p->fd, "old/ada", OLD, OLD, 0), 0);
     assert_int_equal(fchmodat(p->fd, "old", 0777, 0), 0);
-    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -EPERM);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), -EPERM);
     assert_non_null(strstr(why, "is not root's alone"));
     free(why);
     assert_int_equal(fchmodat(p->fd, "old", 0755, 0), 0);
     assert_int_equal(symlinkat("old", p->fd, "way"), 0);
     (void)snprintf(linked, sizeof(linked), "%s/way/ada", p->top);
-    assert_int_equal(adopt_home_move(linked, p->homes, "ada", &ids, &why), -ENOTDIR);
+    assert_int_equal(adopt_home_move(linked, p->homes, "ada", &ids, &none, &why), -ENOTDIR);
     free(why);
     assert_int_equal(symlinkat("ada", p->fd, "old/link"), 0);
     (void)snprintf(linked, sizeof(linked), "%s/old/link", p->top);
-    assert_int_equal(adopt_home_move(linked, p->homes, "ada", &ids, &why), -ENOTDIR);
+    assert_int_equal(adopt_home_move(linked, p->homes, "ada", &ids, &none, &why), -ENOTDIR);
     free(why);
 
     /* There already. */
     assert_int_equal(mkdirat(p->fd, "homes/ada", 0700), 0);
-    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -EEXIST);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), -EEXIST);
     assert_non_null(strstr(why, "there is a"));
     free(why);
     assert_int_equal(mode(p, "old/ada"), 0755);
     assert_int_equal(rmdir(p->home), 0);
 
     why = NULL;
-    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), 0);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), 0);
     assert_null(why);
     assert_int_equal(owner(p, "homes/ada"), OLD);
     assert_int_equal(mode(p, "homes/ada"), 0700);
     assert_false(is_there(p, "old/ada"));
     /* Again, and a home that is where it belongs. */
-    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &why), -ENOENT);
-    assert_int_equal(adopt_home_move(p->home, p->homes, "ada", &ids, &why), 0);
-    assert_int_equal(adopt_home_move("/nonexistent", p->homes, "ada", &ids, &why), -ENOENT);
-    assert_int_equal(adopt_home_move("/", p->homes, "ada", &ids, &why), -ENOENT);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), -ENOENT);
+    assert_int_equal(adopt_home_move(p->home, p->homes, "ada", &ids, &none, &why), 0);
+    assert_int_equal(adopt_home_move("/nonexistent", p->homes, "ada", &ids, &none, &why), -ENOENT);
+    assert_int_equal(adopt_home_move("/", p->homes, "ada", &ids, &none, &why), -ENOENT);
     assert_null(why);
+}
+
+/* Whoever gets the old UID while the home waits for its new owner. */
+static void a_closed_home_is_roots_until_it_is_given(void **state)
+{
+    struct place *p = *state;
+    struct left left = {0};
+    const struct adopt_report report = {.left = on_left, .arg = &left};
+    struct home_mark mark = {0}, other;
+    char *why = NULL, from[96];
+
+    need_root();
+    assert_int_equal(adopt_home_look(p->home, &ids, &mark), -EPERM); /* root's own */
+    assert_int_equal(fchownat(p->fd, "homes/ada", OLD, OLD, 0), 0);
+    assert_int_equal(fchmodat(p->fd, "homes/ada", 02755, 0), 0);
+    file_make(p, "homes/ada/own", OLD);
+    assert_int_equal(adopt_home_look(p->home, &ids, &mark), 0);
+    assert_true(mark.ino != 0);
+    assert_int_equal(mark.mode, 02755);
+    other = (struct home_mark){.ino = mark.ino + 1, .mode = 0755};
+    for (int round = 0; round < 2; round++) { /* and once more, as after a crash */
+        assert_int_equal(adopt_home_close(p->home, &ids, &mark), 0);
+        assert_int_equal(owner(p, "homes/ada"), 0);
+        assert_int_equal(mode(p, "homes/ada"), 0700);
+    }
+    /* A directory of root's that is not this one is none of ours. */
+    assert_true(adopt_home_is(p->home, &mark));
+    assert_false(adopt_home_is(p->home, &other));
+    assert_false(adopt_home_is(p->home, &none));
+    assert_int_equal(adopt_home_close(p->home, &ids, &other), -EPERM);
+    assert_int_equal(adopt_home_own(p->home, &ids, &none, 0700, &report), -EPERM);
+    assert_int_equal(owner(p, "homes/ada/own"), OLD);
+
+    /* It can still be moved. */
+    assert_int_equal(fchmod(p->fd, 0755), 0);
+    assert_int_equal(mkdirat(p->fd, "old", 0755), 0);
+    assert_int_equal(renameat(p->fd, "homes/ada", p->fd, "old/ada"), 0);
+    (void)snprintf(from, sizeof(from), "%s/old/ada", p->top);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &none, &why), -EPERM);
+    free(why);
+    assert_int_equal(adopt_home_move(from, p->homes, "ada", &ids, &mark, &why), 0);
+    assert_int_equal(adopt_home_own(p->home, &ids, &mark, mark.mode, &report), 0);
+    assert_int_equal(owner(p, "homes/ada"), NEW);
+    assert_int_equal(owner(p, "homes/ada/own"), NEW);
+    assert_int_equal(mode(p, "homes/ada"), 02755);
 }
 
 int main(void)
@@ -157,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_the_account_did_not_own_does_not_change_hands),
         TEST(a_home_moves_when_it_is_the_accounts_and_nothing_is_in_the_way),
+        TEST(a_closed_home_is_roots_until_it_is_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
