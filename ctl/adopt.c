@@ -41,6 +41,7 @@
 #define SHELLS     "/etc/shells"
 #define CRONTABS   "/var/spool/cron/crontabs"
 #define USERDEL    "/usr/sbin/userdel"
+#define FILES_MAX  10000 /* as for user del */
 #define HEIR_SIZE  65536 /* of the texts of a passwd(5) line */
 #define USERDEL_S  60
 #define PATIENCE_S 10 /* for the lock of the account files */
@@ -461,34 +462,19 @@ static void on_left(void *arg, const char *path, const char *why)
 
 static void on_unseen(void *arg, const char *path, const char *why)
 {
-    list_add(json_object_get(arg, "not_searched"), path, why);
+    const struct adoption *x = arg;
+
+    list_add(json_object_get(x->report, "not_searched"), path, why);
 }
 
 static void on_found(void *arg, size_t i, const char *path)
 {
+    struct adoption *x = arg;
+
     (void)i;
-    if (json_array_append_new(json_object_get(arg, "files"), text_json(path)) < 0)
+    x->file_count++;
+    if (path && json_array_append_new(json_object_get(x->report, "files"), text_json(path)) < 0)
         say_no_memory();
-}
-
-/* What else the old UID owns stays its own: whoever gets the number next would have it. */
-static void elsewhere_look(struct adoption *x, const char *home)
-{
-    const uid_t uid = x->record.old_uid;
-    const char *const skips[] = {home, NULL};
-    struct elsewhere w = {.uids = &uid,
-                          .uid_count = 1,
-                          .skips = skips,
-                          .found = on_found,
-                          .unseen = on_unseen,
-                          .arg = x->report};
-    int r;
-
-    report_set(x, "files", json_array());
-    report_set(x, "not_searched", json_array());
-    r = files_elsewhere(&w);
-    if (r < 0)
-        on_unseen(x->report, "/proc/self/mountinfo", strerror(-r));
 }
 
 /* Their files are among those that are listed. */
@@ -498,6 +484,28 @@ static void heir_look(struct adoption *x)
 
     (void)heir_of(x, &heir);
     report_set(x, "old_uid_is_now", heir ? text_json(heir) : json_null());
+}
+
+void adopt_elsewhere(struct adoption *x)
+{
+    const uid_t uid = x->record.old_uid;
+    const char *const skips[] = {x->home, NULL};
+    struct elsewhere w = {.uids = &uid,
+                          .uid_count = 1,
+                          .skips = skips,
+                          .paths_max = x->args->opt->json ? FILES_MAX : ADOPT_FILES_SHOWN,
+                          .found = on_found,
+                          .unseen = on_unseen,
+                          .arg = x};
+    int r;
+
+    report_set(x, "files", json_array());
+    report_set(x, "not_searched", json_array());
+    r = files_elsewhere(&w);
+    if (r < 0)
+        on_unseen(x, "/proc/self/mountinfo", strerror(-r));
+    report_set(x, "file_count", json_integer((json_int_t)x->file_count));
+    heir_look(x);
 }
 
 static void crontab_look(struct adoption *x)
@@ -532,12 +540,11 @@ enum ctl_exit adopt_home(struct adoption *x)
     report_set(x, "home", r < 0 ? json_null() : text_json(x->home));
     crontab_look(x);
     heir_look(x);
-    if (ids.uid != ids.old_uid && !x->args->is_no_scan)
-        elsewhere_look(x, x->home);
     r = adopt_record_remove(ADOPT_RECORDS, x->args->name);
     if (r < 0) {
         say_error("%s/%s.json: %s", ADOPT_RECORDS, x->args->name, strerror(-r));
         return CTL_NO;
     }
+    x->is_done = true;
     return code;
 }

@@ -24,6 +24,8 @@ struct adoption {
     bool is_begun;          /* there was a record when we came */
     json_t *report;         /* what is printed at the end */
     char *home;             /* where the home is by now; heap, set by adopt_home_secure() */
+    size_t file_count;      /* of files elsewhere */
+    bool is_done;           /* all but the search elsewhere */
     bool is_home_left;      /* it could not be moved, and that has been said */
 };
 
@@ -42,5 +44,10 @@ enum ctl_exit adopt_forget(struct adoption *x);
 
 /* Give away what the old UID had in the home. */
 enum ctl_exit adopt_home(struct adoption *x);
+
+/* What else the old UID owns on this host, for whoever gets it next: into the report. The last
+ * step, and a long one; it changes nothing. */
+#define ADOPT_FILES_SHOWN 20
+void adopt_elsewhere(struct adoption *x);
 
 #endif

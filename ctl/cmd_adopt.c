@@ -15,7 +15,7 @@
 
 #include "common/banned.h"
 
-#define LINES_SHOWN 20
+#define LINES_SHOWN ADOPT_FILES_SHOWN
 
 enum {
     OPTION_NEW_UID = OPTION_OWN,
@@ -120,17 +120,34 @@ static void plan_print(const struct adoption *x)
     line_print("    ", text);
 }
 
-static void list_print(const json_t *list, const char *head)
+/* @n: How many there are; the list may have fewer. */
+static void list_print(const json_t *list, size_t n, const char *head)
 {
-    size_t n = json_array_size(list);
-
     if (n == 0)
         return;
     (void)printf("    %s: %zu\n", head, n);
-    for (size_t i = 0; i < n && i < LINES_SHOWN; i++)
+    for (size_t i = 0; i < json_array_size(list) && i < LINES_SHOWN; i++)
         line_print("        ", json_text(json_array_get(list, i)));
     if (n > LINES_SHOWN)
-        (void)printf("        and %zu more; --json shows all\n", n - LINES_SHOWN);
+        (void)printf("        and %zu more; --json shows more\n", n - LINES_SHOWN);
+}
+
+static void elsewhere_print(const struct adoption *x)
+{
+    const struct adopt_record *r = &x->record;
+    const char *heir = json_string_value(json_object_get(x->report, "old_uid_is_now"));
+    const json_t *unseen = json_object_get(x->report, "not_searched");
+
+    list_print(json_object_get(x->report, "files"), x->file_count,
+               "files elsewhere that still belong to the old UID");
+    if (heir && x->file_count > 0)
+        line_print("    the old UID belongs to another account by now, and so may the files: ",
+                   heir);
+    else if (x->file_count > 0)
+        (void)printf("    to give them: find / -uid %u -exec chown -h %u:%u {} +\n"
+                     "    before the next useradd, which may give UID %u to somebody else\n",
+                     r->old_uid, r->uid, r->uid, r->old_uid);
+    list_print(unseen, json_array_size(unseen), "not searched for files");
 }
 
 static void report_print(const struct adoption *x)
@@ -139,8 +156,7 @@ static void report_print(const struct adoption *x)
     cleanup_free char *groups = json_join(json_object_get(x->report, "local_groups"));
     const char *home = json_string_value(json_object_get(x->report, "home"));
     const char *crontab = json_string_value(json_object_get(x->report, "crontab"));
-    const char *heir = json_string_value(json_object_get(x->report, "old_uid_is_now"));
-    const json_t *files = json_object_get(x->report, "files");
+    const json_t *left;
 
     (void)printf("%-8s %5u adopted, was UID %u\n", x->args->name, r->uid, r->old_uid);
     line_print("    home: ", home ? home : "none; it is made at the first session or run");
@@ -152,15 +168,21 @@ static void report_print(const struct adoption *x)
         line_print("    was in the local groups, and is no more: ", groups);
     if (crontab)
         line_print("    its crontab has no effect any more, and can be removed: ", crontab);
-    list_print(json_object_get(x->report, "left"), "in the home, but not given to the user");
-    list_print(files, "files elsewhere that still belong to the old UID");
-    if (heir)
-        line_print("    the old UID belongs to another account by now, and so may the files: ",
-                   heir);
-    else if (json_array_size(files) > 0)
-        (void)printf("    to give them: find / -uid %u -exec chown -h %u:%u {} +\n", r->old_uid,
-                     r->uid, r->uid);
-    list_print(json_object_get(x->report, "not_searched"), "not searched for files");
+    left = json_object_get(x->report, "left");
+    list_print(left, json_array_size(left), "in the home, but not given to the user");
+    (void)fflush(stdout);
+}
+
+static void elsewhere_step(struct adoption *x)
+{
+    if (x->record.uid == x->record.old_uid || x->args->is_no_scan)
+        return;
+    if (!x->args->opt->json)
+        (void)puts("    looking for files of the old UID elsewhere; Ctrl-C ends nothing but that");
+    (void)fflush(stdout);
+    adopt_elsewhere(x);
+    if (!x->args->opt->json)
+        elsewhere_print(x);
 }
 
 static enum ctl_exit adopt_do(struct adoption *x)
@@ -186,10 +208,12 @@ static enum ctl_exit adopt_do(struct adoption *x)
     if (code != CTL_OK)
         return code;
     code = adopt_home(x);
+    if (!x->args->opt->json)
+        report_print(x);
+    if (x->is_done)
+        elsewhere_step(x);
     if (x->args->opt->json)
         json_print_line(x->report);
-    else
-        report_print(x);
     return code;
 }
 

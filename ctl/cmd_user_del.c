@@ -29,12 +29,15 @@
 
 #define PATIENCE_S  10 /* for runs and sessions to end */
 #define FILES_SHOWN 20
+#define FILES_MAX                                                                                  \
+    10000 /* with --json; how many there are, and how long their paths, others choose */
 
 /* One user, and what is found out on the way: a member of the JSON object for each. */
 struct removal {
     const char *name;
     uid_t uid;
     bool is_removed;
+    size_t file_count; /* of files elsewhere */
     json_t *report;
 };
 
@@ -177,8 +180,12 @@ static void on_found(void *arg, size_t i, const char *path)
     struct search *search = arg;
     json_t *files = json_object_get(search->removed[i]->report, "files");
     cleanup_free char *shown = NULL;
-    json_t *text = json_string(path);
+    json_t *text;
 
+    search->removed[i]->file_count++;
+    if (!path)
+        return;
+    text = json_string(path);
     if (!text) { /* not UTF-8 */
         shown = text_escape(path, strlen(path), NULL);
         text = json_string(shown);
@@ -197,7 +204,7 @@ static void on_unseen(void *arg, const char *path, const char *why)
 }
 
 /* Once for all users. Their own homes are not elsewhere. */
-static void files_look(struct removal *all, size_t n, json_t *unseen)
+static void files_look(const struct options *opt, struct removal *all, size_t n, json_t *unseen)
 {
     cleanup_free struct removal **removed = calloc(n, sizeof(struct removal *));
     cleanup_free uid_t *uids = calloc(n, sizeof(uid_t));
@@ -205,6 +212,7 @@ static void files_look(struct removal *all, size_t n, json_t *unseen)
     struct search search = {.removed = removed, .unseen = unseen};
     struct elsewhere w = {.uids = uids,
                           .skips = (const char *const *)skips,
+                          .paths_max = opt->json ? FILES_MAX : FILES_SHOWN,
                           .found = on_found,
                           .unseen = on_unseen,
                           .arg = &search};
@@ -224,6 +232,8 @@ static void files_look(struct removal *all, size_t n, json_t *unseen)
     r = w.uid_count > 0 ? files_elsewhere(&w) : 0;
     if (r < 0)
         on_unseen(&search, "/proc/self/mountinfo", strerror(-r));
+    for (size_t i = 0; i < w.uid_count; i++)
+        report_set(removed[i], "file_count", json_integer((json_int_t)removed[i]->file_count));
     for (size_t i = 0; i < n; i++)
         free(skips[i]);
     free(skips);
@@ -241,18 +251,16 @@ static void files_print(const struct removal *x)
     const json_t *files = json_object_get(x->report, "files");
     size_t n = json_array_size(files);
 
-    if (!files)
-        return;
-    if (n == 0) {
-        (void)puts("    no files elsewhere");
+    if (x->file_count == 0) {
+        (void)printf("%-8s %5u no files elsewhere\n", x->name, x->uid);
         return;
     }
-    (void)printf("    %zu file%s elsewhere:\n", n, n == 1 ? "" : "s");
-    for (size_t i = 0; i < n && i < FILES_SHOWN; i++)
+    (void)printf("%-8s %5u %zu file%s elsewhere:\n", x->name, x->uid, x->file_count,
+                 x->file_count == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++)
         line_print("        ", json_text(json_array_get(files, i)));
-    if (n > FILES_SHOWN)
-        (void)printf("        and %zu more: find / -uid %u, or --json shows all\n", n - FILES_SHOWN,
-                     x->uid);
+    if (x->file_count > n)
+        (void)printf("        and %zu more: find / -uid %u\n", x->file_count - n, x->uid);
 }
 
 static void removal_print(const struct removal *x)
@@ -282,16 +290,43 @@ static void removal_print(const struct removal *x)
             say_no_memory();
         line_print("    a group of /etc/group still names them: ", command);
     }
-    files_print(x);
+    (void)fflush(stdout);
+}
+
+/* The last and longest step: what was done is on the screen before, and stays done if it is
+ * interrupted. */
+static void files_step(const struct del_args *args, struct removal *all)
+{
+    cleanup_json json_t *unseen = json_array();
+    size_t removed = 0;
+
+    if (!unseen)
+        say_no_memory();
+    for (size_t i = 0; i < args->count; i++)
+        removed += all[i].is_removed;
+    if (removed > 0 && !args->is_no_scan) {
+        if (!args->opt->json)
+            (void)puts("looking for files elsewhere; Ctrl-C ends nothing but that");
+        (void)fflush(stdout);
+        files_look(args->opt, all, args->count, unseen);
+    }
+    for (size_t i = 0; i < args->count; i++) {
+        if (!all[i].is_removed)
+            continue;
+        report_set(&all[i], "not_searched", json_incref(unseen));
+        if (args->opt->json)
+            json_print_line(all[i].report);
+        else if (!args->is_no_scan)
+            files_print(&all[i]);
+    }
+    for (size_t i = 0; !args->opt->json && i < json_array_size(unseen); i++)
+        say_error("not searched for files: %s", json_text(json_array_get(unseen, i)));
 }
 
 static enum ctl_exit removals_do(const struct del_args *args, struct removal *all)
 {
-    cleanup_json json_t *unseen = json_array();
     enum ctl_exit first = CTL_OK;
 
-    if (!unseen)
-        say_no_memory();
     for (size_t i = 0; i < args->count; i++) {
         struct removal *x = &all[i];
         enum ctl_exit code;
@@ -305,25 +340,15 @@ static enum ctl_exit removals_do(const struct del_args *args, struct removal *al
             processes_look(x);
             groups_look(x);
             code = home_step(args, x);
+            if (!args->opt->json)
+                removal_print(x);
         }
         if (first == CTL_OK)
             first = code;
         if (code == CTL_UNAVAILABLE)
             break;
     }
-    if (!args->is_no_scan)
-        files_look(all, args->count, unseen);
-    for (size_t i = 0; i < args->count; i++) {
-        if (!all[i].is_removed)
-            continue;
-        report_set(&all[i], "not_searched", json_incref(unseen));
-        if (args->opt->json)
-            json_print_line(all[i].report);
-        else
-            removal_print(&all[i]);
-    }
-    for (size_t i = 0; !args->opt->json && i < json_array_size(unseen); i++)
-        say_error("not searched for files: %s", json_text(json_array_get(unseen, i)));
+    files_step(args, all);
     return first;
 }
 

@@ -3,13 +3,14 @@
  * files_elsewhere.c - files of some UIDs, anywhere on the local file systems of the host.
  *
  * Each file system is walked from its own mount point and no further, so that none is seen twice
- * and no remote one is entered by the way.
+ * and no remote one is entered by the way. Directories are known by device and inode: a path is
+ * made for what is found alone, as it costs as much as the directory is deep, and participants
+ * choose how deep that is.
  */
 #include "ctl/files_elsewhere.h"
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,21 +182,43 @@ int mounts_read(FILE *mountinfo, struct mounts *ret_mounts)
     return 0;
 }
 
-static void owner_check(const struct elsewhere *w, const struct tree_entry *e)
-{
-    for (size_t i = 0; i < w->uid_count; i++) {
-        if (e->st.st_uid == w->uids[i]) {
-            cleanup_free char *path = tree_path(e);
+struct directory {
+    dev_t dev;
+    ino_t ino;
+};
 
-            w->found(w->arg, i, path);
+struct search {
+    const struct elsewhere *w;
+    size_t *counts;          /* of files found, for each UID */
+    struct directory *skips; /* as they were at the beginning; a name could be moved away */
+    size_t skip_count;
+};
+
+/* @e: NULL for the mount point itself. */
+static void owner_check(const struct search *x, uid_t owner, const struct tree_entry *e,
+                        const char *point)
+{
+    const struct elsewhere *w = x->w;
+
+    for (size_t i = 0; i < w->uid_count; i++) {
+        cleanup_free char *path = NULL;
+
+        if (owner != w->uids[i])
+            continue;
+        if (x->counts[i]++ >= w->paths_max) {
+            w->found(w->arg, i, NULL);
+            continue;
         }
+        if (e)
+            path = tree_path(e);
+        w->found(w->arg, i, e ? path : point);
     }
 }
 
-static bool is_skipped(const struct elsewhere *w, const char *path)
+static bool is_skipped(const struct search *x, const struct stat *st)
 {
-    for (const char *const *skip = w->skips; *skip; skip++) {
-        if (strcmp(*skip, path) == 0)
+    for (size_t i = 0; i < x->skip_count; i++) {
+        if (st->st_dev == x->skips[i].dev && st->st_ino == x->skips[i].ino)
             return true;
     }
     return false;
@@ -203,25 +226,22 @@ static bool is_skipped(const struct elsewhere *w, const char *path)
 
 static int on_entry(void *arg, enum tree_visit visit, const struct tree_entry *e)
 {
-    const struct elsewhere *w = arg;
+    const struct search *x = arg;
     int error = errno;
 
     switch (visit) {
-    case TREE_ENTER: {
-        cleanup_free char *path = tree_path(e);
-
-        if (is_skipped(w, path))
+    case TREE_ENTER:
+        if (is_skipped(x, &e->st))
             return TREE_SKIP;
-        owner_check(w, e);
+        owner_check(x, e->st.st_uid, e, NULL);
         return 0;
-    }
     case TREE_FILE:
-        owner_check(w, e);
+        owner_check(x, e->st.st_uid, e, NULL);
         return 0;
     case TREE_UNREADABLE: {
         cleanup_free char *path = tree_path(e);
 
-        w->unseen(w->arg, path, strerror(error));
+        x->w->unseen(x->w->arg, path, strerror(error));
         return 0;
     }
     case TREE_LEAVE:
@@ -231,35 +251,53 @@ static int on_entry(void *arg, enum tree_visit visit, const struct tree_entry *e
     return 0;
 }
 
-static void mount_search(const struct elsewhere *w, const struct mount *m)
+static void mount_search(struct search *x, const struct mount *m)
 {
     cleanup_close int fd = -1;
     struct stat st;
     int r;
 
     if (mount_kind(m->type) == MOUNT_REMOTE) {
-        w->unseen(w->arg, m->point, m->type);
+        x->w->unseen(x->w->arg, m->point, m->type);
         return;
     }
-    if (is_skipped(w, m->point))
-        return;
     fd = tree_open_absolute(m->point);
     if (fd == -ENOTDIR || fd == -ENOENT)
         return; /* a single file, bound over another; or something that is mounted over */
     r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
-    for (size_t i = 0; r == 0 && i < w->uid_count; i++) {
-        if (st.st_uid == w->uids[i])
-            w->found(w->arg, i, m->point);
+    if (r == 0 && is_skipped(x, &st))
+        return;
+    if (r == 0) {
+        owner_check(x, st.st_uid, NULL, m->point);
+        r = tree_walk(fd, m->point, on_entry, x);
     }
-    if (r == 0)
-        r = tree_walk(fd, m->point, on_entry, (void *)(uintptr_t)w);
     if (r < 0)
-        w->unseen(w->arg, m->point, strerror(-r));
+        x->w->unseen(x->w->arg, m->point, strerror(-r));
+}
+
+/* What is not there has nothing to skip. */
+static void skips_look(struct search *x)
+{
+    size_t n = 0;
+
+    while (x->w->skips[n])
+        n++;
+    x->skips = calloc(n + 1, sizeof(*x->skips));
+    if (!x->skips)
+        say_no_memory();
+    for (size_t i = 0; i < n; i++) {
+        cleanup_close int fd = tree_open_absolute(x->w->skips[i]);
+        struct stat st;
+
+        if (fd >= 0 && fstat(fd, &st) == 0)
+            x->skips[x->skip_count++] = (struct directory){.dev = st.st_dev, .ino = st.st_ino};
+    }
 }
 
 int files_elsewhere(const struct elsewhere *w)
 {
     FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+    struct search x = {.w = w};
     struct mounts mounts;
     int r;
 
@@ -269,8 +307,14 @@ int files_elsewhere(const struct elsewhere *w)
     (void)fclose(mountinfo);
     if (r < 0)
         return r;
+    x.counts = calloc(w->uid_count + 1, sizeof(*x.counts));
+    if (!x.counts)
+        say_no_memory();
+    skips_look(&x);
     for (size_t i = 0; i < mounts.used; i++)
-        mount_search(w, &mounts.all[i]);
+        mount_search(&x, &mounts.all[i]);
+    free(x.counts);
+    free(x.skips);
     mounts_done(&mounts);
     return 0;
 }

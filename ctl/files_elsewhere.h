@@ -43,16 +43,24 @@ void mounts_done(struct mounts *mounts);
 struct elsewhere {
     const uid_t *uids;
     size_t uid_count;
-    const char *const *skips; /* absolute paths that are not looked into; NULL at the end */
+    const char *const *skips; /* directories that are not looked into; NULL at the end */
+    size_t paths_max;         /* of each UID; from then on @path is NULL */
 
-    /* Called for each file that belongs to uids[i]. */
+    /* Called for each file that belongs to uids[i]. @path is for people: see tree_path(). */
     void (*found)(void *arg, size_t i, const char *path);
     /* Called for what was not looked at, with the reason. */
     void (*unseen)(void *arg, const char *path, const char *why);
     void *arg;
 };
 
-/* Look at every file of every local file system. Return: 0 or a negative errno. */
+/**
+ * files_elsewhere() - Look at every file of every local file system
+ *
+ * What is in them is for others to choose. The cost is a constant for each file, however deep it
+ * lies, and memory is taken for paths_max of them.
+ *
+ * Return: 0 or a negative errno.
+ */
 int files_elsewhere(const struct elsewhere *w);
 
 #endif

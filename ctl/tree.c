@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -225,9 +226,9 @@ char *tree_path(const struct tree_entry *e)
         say_no_memory();
     /* "/" alone has its slash already. */
     (void)fputs(strcmp(t->path, "/") == 0 ? "" : t->path, out);
-    for (size_t i = 1; i < t->used; i++)
+    for (size_t i = 1; i < t->used && ftello(out) < PATH_MAX; i++)
         (void)fprintf(out, "/%s", t->levels[i].name);
-    (void)fprintf(out, "/%s", e->name);
+    (void)fprintf(out, "/%s", ftello(out) < PATH_MAX ? e->name : "...");
     if (fclose(out) != 0 || !text)
         say_no_memory();
     return text;

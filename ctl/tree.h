@@ -43,7 +43,8 @@ typedef int (*tree_fn)(void *arg, enum tree_visit visit, const struct tree_entry
  */
 int tree_walk(int dir_fd, const char *path, tree_fn fn, void *arg);
 
-/* The whole path of an entry. Heap. */
+/* The path of an entry, for a message. One that is longer than PATH_MAX, which no call takes, ends
+ * with "/..." instead: whoever filled the tree must not choose what a message costs. Heap. */
 char *tree_path(const struct tree_entry *e);
 
 /**

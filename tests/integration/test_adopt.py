@@ -215,15 +215,19 @@ def test_a_home_on_another_file_system_is_closed_meanwhile(account, userdel):
     try:
         old = account("distant", "-d", "/mnt/homes/distant", "-g", "users")
         os.chmod("/mnt/homes/distant", 0o755)
+        write("/var/tmp/whose")
+        os.chown("/var/tmp/whose", old, old)
         userdel("/mnt/homes/distant", f"useradd -M -u {old} heirtoo")
-        result = lab.command("atelier", "adopt", "-y", "--no-scan", "distant", check=False)
+        result = lab.command("atelier", "adopt", "-y", "distant", check=False)
         assert result.returncode == 1 and "on another file system" in result.stderr
         assert "belongs to another account by now, and so may the files: heirtoo" in result.stdout
+        assert "/var/tmp/whose" in result.stdout and "chown -h" not in result.stdout
         assert seen() == "0 700"
         status = os.stat("/mnt/homes/distant")
         assert (status.st_uid, status.st_mode & 0o7777) == (lab.uid_of("distant"), 0o755)
         assert owner("/mnt/homes/distant/.bashrc") == lab.uid_of("distant")
     finally:
+        os.unlink("/var/tmp/whose")
         lab.command("umount", USERDEL, check=False)
         lab.command("userdel", "heirtoo", check=False)
         lab.command("umount", "/mnt/homes", check=False)

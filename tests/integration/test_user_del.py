@@ -87,6 +87,8 @@ def test_what_is_left_of_a_removed_user_is_named(user):
             os.unlink(path)
     assert "gpasswd -d leaver ctl-local" in text
     assert "3 files elsewhere:\n" in text
+    # What was done is said before the long search.
+    assert text.index("removed, open links") < text.index("looking for files elsewhere")
     for path in ("/var/tmp/left\\x1bhere", "/dev/shm/left", "/var/tmp/left-link"):
         assert f"        {path}\n" in text
     assert "inside" not in text and "not-his" not in text and "\x1b" not in text

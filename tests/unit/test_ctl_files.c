@@ -9,10 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctl/backup_file.h"
@@ -65,7 +69,8 @@ static void on_found(void *arg, size_t i, const char *path)
     struct found *found = arg;
     size_t used = strlen(found->text);
 
-    (void)snprintf(found->text + used, sizeof(found->text) - used, "%zu %s\n", i, path);
+    if (path)
+        (void)snprintf(found->text + used, sizeof(found->text) - used, "%zu %s\n", i, path);
 }
 
 static void on_unseen(void *arg, const char *path, const char *why)
@@ -85,6 +90,7 @@ static void files_are_found_by_owner_and_homes_left_out(void **state)
     struct elsewhere w = {.uids = uids,
                           .uid_count = 2,
                           .skips = skips,
+                          .paths_max = 100,
                           .found = on_found,
                           .unseen = on_unseen,
                           .arg = &found};
@@ -102,6 +108,106 @@ static void files_are_found_by_owner_and_homes_left_out(void **state)
     assert_non_null(strstr(found.text, wanted));
     assert_null(strstr(found.text, "none"));
     assert_null(strstr(found.text, "inside"));
+}
+
+#define DEPTH 20000u /* of directories that a participant makes in a second */
+#define PATHS 7u
+
+struct counted {
+    size_t found, paths, longest;
+};
+
+static void on_counted(void *arg, size_t i, const char *path)
+{
+    struct counted *c = arg;
+
+    (void)i;
+    c->found++;
+    if (!path)
+        return;
+    c->paths++;
+    if (strlen(path) > c->longest)
+        c->longest = strlen(path);
+}
+
+static int deep_make(uid_t uid)
+{
+    int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (size_t i = 0; i < DEPTH; i++) {
+        static const char name[] = "a-name-of-some-length";
+        int next;
+
+        if (mkdirat(fd, name, 0755) < 0 || fchownat(fd, name, uid, uid, 0) < 0)
+            return 2;
+        next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (next < 0)
+            return 2;
+        (void)close(fd);
+        fd = next;
+    }
+    (void)close(fd);
+    return 0;
+}
+
+/* CPU seconds for a search of files of @uid; *@c is added to. */
+static double searched_s(uid_t uid, struct counted *c)
+{
+    const char *const skips[] = {"/home", NULL};
+    const struct elsewhere w = {.uids = &uid,
+                                .uid_count = 1,
+                                .skips = skips,
+                                .paths_max = PATHS,
+                                .found = on_counted,
+                                .unseen = on_unseen,
+                                .arg = c};
+    clock_t before = clock();
+
+    return files_elsewhere(&w) < 0 ? 1e9 : (double)(clock() - before) / CLOCKS_PER_SEC;
+}
+
+/* In a child whose root is a small file system. */
+static int deep(struct place *p)
+{
+    struct counted others = {0}, own = {0};
+    int r;
+
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", p->top, "tmpfs", 0, NULL) < 0 || chroot(p->top) < 0 || chdir("/") < 0 ||
+        mkdir("/proc", 0755) < 0 || mount("proc", "/proc", "proc", 0, NULL) < 0)
+        return 77;
+    r = deep_make(OTHER);
+    if (r != 0)
+        return r;
+    /* Making one path for each directory takes ten seconds and more. */
+    if (searched_s(OLD, &others) > 2)
+        return 3;
+    if (others.found != 0)
+        return 4;
+    if (searched_s(OTHER, &own) > 2)
+        return 5;
+    if (own.found != DEPTH || own.paths != PATHS)
+        return 6;
+    return own.longest > 0 && own.longest < 4200 ? 0 : 7;
+}
+
+static void the_depth_of_a_tree_costs_nobody_a_path(void **state)
+{
+    int status;
+    pid_t pid;
+
+    need_root();
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        _exit(deep(*state));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        print_message("skipped: no mount namespace can be made here\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* --- the registry's directory -------------------------------------------------------------- */
@@ -195,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_file_system_is_looked_at_once),
         TEST(files_are_found_by_owner_and_homes_left_out),
+        TEST(the_depth_of_a_tree_costs_nobody_a_path),
         TEST(a_backup_is_taken_from_a_plain_file_of_the_owner_alone),
         TEST(a_backup_that_grows_or_is_a_hole_is_not_copied),
         TEST(a_restore_is_put_into_a_new_file_of_the_owner),

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@
 
 struct visits {
     char text[4096];
-    size_t files, enters, leaves;
+    size_t files, enters, leaves, longest;
 };
 
 static int note(void *arg, enum tree_visit visit, const struct tree_entry *e)
@@ -38,6 +39,8 @@ static int note(void *arg, enum tree_visit visit, const struct tree_entry *e)
     char *path = tree_path(e);
     size_t used = strlen(v->text);
 
+    if (strlen(path) > v->longest)
+        v->longest = strlen(path);
     if (visit == TREE_FILE)
         v->files++;
     if (visit == TREE_ENTER)
@@ -89,6 +92,7 @@ static void depth_is_no_obstacle(void **state)
     assert_int_equal(tree_walk(p->fd, p->top, note, &v), 0);
     assert_int_equal(v.enters, depth + 2);
     assert_int_equal(v.leaves, depth + 2);
+    assert_true(v.longest >= PATH_MAX && v.longest < PATH_MAX + NAME_MAX + 8);
     assert_int_equal(home_remove(p->homes, "ada", geteuid(), &why), 0);
     assert_false(is_there(p, "homes/ada"));
 }
