@@ -7,13 +7,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "ctl/say.h"
 #include "ctl/setup/file.h"
+#include "ctl/tree.h"
 
 #include "common/banned.h"
 
@@ -23,6 +26,34 @@
  * blocks than bytes, too, but not by that much; and small files are believed. */
 #define HOLE_BYTES_MIN ((off_t)64 << 20)
 #define HOLE_RATIO     64
+
+int registry_lock(unsigned patience_s)
+{
+    const struct timespec tick = {.tv_nsec = 100 * 1000000};
+    cleanup_close int fd = tree_open_absolute(REGISTRY);
+    unsigned ticks = patience_s * 10;
+
+    if (fd < 0)
+        return fd;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return -errno;
+        if (ticks-- == 0)
+            return -EBUSY;
+        (void)nanosleep(&tick, NULL);
+    }
+    return fd_take(&fd);
+}
+
+enum ctl_exit registry_lock_say(int error)
+{
+    if (error == -EBUSY) {
+        say_error("another backup or restore is under way");
+        return CTL_BUSY;
+    }
+    say_error("%s: %s", REGISTRY, strerror(-error));
+    return error == -EACCES ? CTL_NOPERM : CTL_NO;
+}
 
 static int all_copy(int from, int to)
 {

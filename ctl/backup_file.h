@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: ISC */
-/* backup_file.h - copies between the registry's directory, which is not root's, and a file of root.
+/*
+ * backup_file.h - copies between the registry's directory and a file of root.
+ *
+ * The api alone opens the registry; it leaves a copy in its directory, or takes one from there, and
+ * we carry it between that directory and the admin's file. The directory belongs to the api's user,
+ * whom root does not believe: nothing in it is opened through a link, and nothing is written but
+ * into a new file.
  */
 #ifndef ATELIER_CTL_BACKUP_FILE_H
 #define ATELIER_CTL_BACKUP_FILE_H
 
 #include <stdint.h>
+
+#include "ctl/exit.h"
+
+#define REGISTRY ATELIER_STATE_DIR "/registry"
+
+/**
+ * registry_lock() - Open the registry's directory, for one backup or restore at a time
+ * @patience_s: How long to wait for another one; 0: not at all
+ *
+ * The two copies in it have names that all calls share.
+ *
+ * Return: a descriptor that holds the lock, -EBUSY, or another errno.
+ */
+int registry_lock(unsigned patience_s);
+
+/* Say what registry_lock() returned. Return: the exit code. */
+enum ctl_exit registry_lock_say(int error);
 
 /**
  * backup_take() - Copy a file out of a directory that belongs to somebody else

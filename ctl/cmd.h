@@ -91,6 +91,9 @@ int group_mod_parse(struct options *opt, int argc, char **argv, unsigned flags,
 /* One line: name, UID, state, and when the user's time is over if it ever is. */
 enum ctl_exit user_line_print(json_t *user);
 
+/* Who has a UID on this host, "-" if nobody. Heap. */
+char *unix_name_of(json_int_t uid);
+
 struct setup_options;
 
 /* Arguments of `setup`. @ret_options borrows from @argv. Return: 0 or -EINVAL. */

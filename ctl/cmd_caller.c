@@ -57,8 +57,7 @@ static int unix_uid_say(const char *text, uint32_t *ret_uid)
     return r;
 }
 
-/* Name of a UID on this host, "-" if it has none. Heap. */
-static char *unix_name_of(json_int_t uid)
+char *unix_name_of(json_int_t uid)
 {
     cleanup_free char *buf = malloc(PASSWD_BUFFER);
     struct passwd entry, *found = NULL;

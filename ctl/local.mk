@@ -14,6 +14,8 @@ libctl_la_SOURCES = \
 	%D%/cmd.h \
 	%D%/cmd_adopt.c \
 	%D%/cmd_backup.c \
+	%D%/cmd_restore.c \
+	%D%/restore.c %D%/restore.h \
 	%D%/cmd_caller.c \
 	%D%/cmd_group.c \
 	%D%/cmd_group_mod.c \

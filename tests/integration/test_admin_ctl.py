@@ -4,6 +4,7 @@ import contextlib
 import grp
 import json
 import os
+import pty
 import pwd
 import shutil
 import sqlite3
@@ -258,7 +259,7 @@ def test_a_backup_is_restored_and_nothing_is_issued_twice(user, tmp_path):
     later = user("later")
     lab.atelier("user", "mod", "-c", "changed", "before")
     text = lab.atelier("restore", "--dry-run", file).stdout
-    assert f"later {later}" in text
+    assert f"gone, as they came after the backup: 1\n    later    {later}\n" in text
     assert entry("later")
     assert "nobody can be asked here" in refused(1, "restore", file)
     text = lab.atelier("restore", "-y", file).stdout
@@ -275,6 +276,77 @@ def test_a_backup_is_restored_and_nothing_is_issued_twice(user, tmp_path):
 def test_a_backup_can_go_down_a_pipe():
     result = subprocess.run(["atelier", "backup", "-"], capture_output=True, check=True)
     assert result.stdout.startswith(b"SQLite format 3\0")
+    again = subprocess.run(["atelier", "restore", "--dry-run", "-"], input=result.stdout,
+                           capture_output=True, check=True)
+    assert b"gone" not in again.stdout and b"homes are in no backup" in again.stdout
+
+
+def test_a_restore_gives_no_rights_back(user, tmp_path):
+    file = str(tmp_path / "registry.backup")
+    user("comesback")
+    user("islocked")
+    lab.atelier("caller", "add", "4811", "--verb", "users")
+    lab.atelier("backup", file)
+    lab.atelier("user", "lock", "islocked")
+    lab.atelier("user", "del", "--no-scan", "comesback")
+    lab.atelier("caller", "del", "4811")
+    lab.command("useradd", "-u", "4811", "mallory")
+    try:
+        text = lab.atelier("restore", "-y", file).stdout
+    finally:
+        lab.command("userdel", "mallory")
+    back = lab.uid_of("comesback")
+    assert f"lets them in): 1\n    comesback {back}\n" in text
+    assert f"stay locked, as they are now: 1\n    islocked {lab.uid_of('islocked')}\n" in text
+    assert (f"    atelier caller add 4811 --group {lab.ALL_USERS} --verb users"
+            "    (now: mallory)\n") in text
+    for name in ("comesback", "islocked"):
+        assert as_json("user", "show", name)["state"] == "locked"
+    assert "4811" not in lab.atelier("caller", "list").stdout
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A restore that waits for an answer; its terminal."""
+    file = str(tmp_path / "asked.backup")
+    lab.atelier("backup", file)
+    main, terminal = pty.openpty()
+    with subprocess.Popen(["atelier", "restore", file], stdin=terminal, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as process:
+        line = ""
+        while "homes are in no backup" not in line:
+            line = process.stdout.readline()
+            assert line
+        yield process, main, file
+        process.kill()
+    os.close(main)
+    os.close(terminal)
+
+
+def test_what_was_not_shown_is_not_restored(asked, user):
+    process, terminal, file = asked
+    refused(75, "restore", "-y", file)  # one at a time
+    user("sneaked")
+    lab.atelier("user", "lock", "alice")
+    lab.atelier("user", "unlock", "alice")
+    place = f"{os.path.dirname(REGISTRY)}/restore.db"
+    with sqlite3.connect(place) as db:
+        db.execute("UPDATE users SET comment = 'changed' WHERE name = 'alice'")
+    db.close()
+    shutil.chown(place, "atelier", "atelier")
+    os.write(terminal, b"y\n")
+    said = process.stdout.read()
+    assert process.wait() == 64, said
+    assert "digest" in said or "another" in said
+    assert lab.uid_of("sneaked")
+
+
+def test_what_was_shown_is_restored(asked):
+    """The positive control of the test above."""
+    process, terminal, _ = asked
+    os.write(terminal, b"y\n")
+    assert "restored; the state before is kept" in process.stdout.read()
+    assert process.wait() == 0
 
 
 def test_what_is_no_backup_is_refused(tmp_path):

@@ -14,6 +14,7 @@
 #include "ctl/cmd.h"
 #include "ctl/exit.h"
 #include "ctl/index_compare.h"
+#include "ctl/restore.h"
 #include "tests/unit/ctl_scene.h"
 
 #include "common/banned.h"
@@ -233,6 +234,102 @@ static void a_backup_overwrites_nothing_and_a_failed_one_leaves_nothing(void **s
     assert_non_null(strstr(s->err, "No such file"));
 }
 
+/* The arguments are those of a rehearsal, of a call without a question, or of one with. */
+static int restore_agreed(struct options *opt, int argc, char **argv)
+{
+    const struct restore_args args = {.opt = opt, .file = argv[1], .is_yes = argc > 2};
+
+    return (int)restore_do(&args);
+}
+
+static int restore_rehearsed(struct options *opt, int argc, char **argv)
+{
+    const struct restore_args args = {.opt = opt, .file = argv[1], .is_dry_run = true};
+
+    (void)argc;
+    return (int)restore_do(&args);
+}
+
+#define PLAN                                                                                       \
+    "\"users\":3,\"groups\":1,\"links_revoked\":2,\"gone\":[{\"name\":\"late\",\"uid\":10009}],"   \
+    "\"back\":[{\"name\":\"alice\",\"uid\":10002}],\"locked\":[{\"name\":\"bob\",\"uid\":10003}]," \
+    "\"callers_dropped\":[{\"uid\":4294967294,\"verbs\":[\"users\",\"runs\"],\"groups\":["         \
+    "\"g\\u001b\"]}],\"digest\":\"d1\","
+
+static void a_restore_shows_who_gets_what_back(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(answered(s, OK "{\"dry_run\":true," PLAN "\"kept\":null}", restore_rehearsed,
+                              false, WORDS("f")),
+                     CTL_OK);
+    assert_non_null(strstr(s->request, "{\"dry_run\":true}"));
+    assert_string_equal(
+        s->out,
+        "3 users, 1 groups; 2 open links revoked\n"
+        "gone, as they came after the backup: 1\n"
+        "    late     10009\n"
+        "    their homes stay; an account that was adopted does not become a local one "
+        "again\n"
+        "come back, as they were removed after the backup, but locked ('atelier user unlock "
+        "NAME' lets them in): 1\n"
+        "    alice    10002\n"
+        "stay locked, as they are now: 1\n"
+        "    bob      10003\n"
+        "programs that do not get the API back, and what would give it to them: 1\n"
+        "    atelier caller add 4294967294 --group g\\x1b --verb users --verb runs\n"
+        "homes are in no backup: they stay as they are\n");
+    /* An api that does not say who comes back is not believed. */
+    assert_int_equal(answered(s,
+                              OK "{\"dry_run\":true,\"users\":3,\"groups\":1,\"links_revoked\":2,"
+                                 "\"gone\":[],\"digest\":\"d1\",\"kept\":null}",
+                              restore_rehearsed, false, WORDS("f")),
+                     CTL_INTERNAL);
+}
+
+static void what_is_restored_is_what_was_shown(void **state)
+{
+    static const char rehearsed[] = OK "{\"dry_run\":true," PLAN "\"kept\":null}";
+    static const char done[] = OK "{\"dry_run\":false," PLAN "\"kept\":\"before.db\"}";
+    struct scene *s = *state;
+    const char *second;
+
+    assert_int_equal(
+        answered_all(s, ANSWERS(rehearsed, done), restore_agreed, false, WORDS("f", "-y")), CTL_OK);
+    second = strstr(s->request + 10, "POST /v1/restore");
+    assert_non_null(second);
+    assert_non_null(strstr(second, "{\"dry_run\":false,\"digest\":\"d1\"}"));
+    /* Once. */
+    assert_null(strstr(strstr(s->out, "stay locked") + 1, "stay locked"));
+    assert_non_null(strstr(s->out, "restored; the state before is kept: " ATELIER_STATE_DIR
+                                   "/registry/before.db\n"));
+    /* The file is another one by now. */
+    assert_int_equal(
+        answered_all(s,
+                     ANSWERS(rehearsed,
+                             HEAD("400 Bad Request") "{\"status\":"
+                                                     "\"bad_request\",\"field\":\"digest\","
+                                                     "\"message\":\"the file is another one\"}"),
+                     restore_agreed, false, WORDS("f", "-y")),
+        CTL_USAGE);
+    assert_non_null(strstr(s->err, "the file is another one"));
+    assert_null(strstr(s->out, "restored"));
+    /* Somebody came between. */
+    assert_int_equal(answered_all(s,
+                                  ANSWERS(rehearsed, OK "{\"dry_run\":false,\"users\":9,"
+                                                        "\"groups\":1,\"links_revoked\":0,"
+                                                        "\"gone\":[],\"back\":[],\"locked\":[],"
+                                                        "\"callers_dropped\":[],\"digest\":\"d1\","
+                                                        "\"kept\":\"before.db\"}"),
+                                  restore_agreed, false, WORDS("f", "-y")),
+                     CTL_OK);
+    assert_non_null(strstr(s->out, "meanwhile something changed, and this was done:\n9 users"));
+    /* One object for a program. */
+    assert_int_equal(
+        answered_all(s, ANSWERS(rehearsed, done), restore_agreed, true, WORDS("f", "-y")), CTL_OK);
+    assert_memory_equal(s->out, "{\"dry_run\":false,", 17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +342,8 @@ int main(void)
         cmocka_unit_test(both_sides_of_a_difference_are_whole_lines),
         TEST(an_index_that_cannot_be_read_is_no_agreement),
         TEST(a_backup_overwrites_nothing_and_a_failed_one_leaves_nothing),
+        TEST(a_restore_shows_who_gets_what_back),
+        TEST(what_is_restored_is_what_was_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
