@@ -422,7 +422,7 @@ enum ctl_exit adopt_forget(struct adoption *x)
 {
     cleanup_text struct text output = {0};
     cleanup_file struct file group = {0};
-    cleanup_free char *last = NULL;
+    cleanup_free char *why = NULL;
     uint32_t gid;
     int r;
 
@@ -431,11 +431,11 @@ enum ctl_exit adopt_forget(struct adoption *x)
         return CTL_OK;
     r = program_run(ARGV(USERDEL, x->args->name), USERDEL_S, &output);
     if (r != 0) {
-        last = output_last_line(&output);
+        why = program_why(r, &output);
         say_error(
             "%s is a user now, but userdel(8) does not remove the local account: %s; mend it, "
             "then 'atelier adopt %s' again",
-            x->args->name, r < 0 ? strerror(-r) : last, x->args->name);
+            x->args->name, why, x->args->name);
         return CTL_NO;
     }
     if (file_read(GROUP, &group) == 0 && group.text.bytes &&

@@ -114,9 +114,13 @@ static enum ctl_exit asked(const struct truth *t, bool is_host, json_t *found)
     code = child_read(pipes[0], found);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (code != CTL_OK)
-        say_error("the lookups did not come to their end: the C library cannot load the module, or "
-                  "it crashed ('getent -s atelier passwd' shows)");
+    if (code != CTL_OK && WIFSIGNALED(status))
+        say_error("the lookups were killed by signal %d (%s): the module crashed, or something "
+                  "ended them ('getent -s atelier passwd' shows)",
+                  WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (code != CTL_OK)
+        say_error("the lookups did not come to their end: the C library cannot load the module "
+                  "('getent -s atelier passwd' shows)");
     return code;
 }
 

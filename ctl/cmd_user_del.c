@@ -138,8 +138,10 @@ static enum ctl_exit home_archive_step(const struct del_args *args, struct remov
     if (!file)
         return CTL_NO;
     if (home_archive(ATELIER_HOMES_DIR, x->name, x->uid, file, &why) < 0) {
-        say_error("%s is removed, but the home stays, since there is no archive of it: %s", x->name,
-                  why);
+        say_error(
+            "%s is removed, but the home stays, since there is no archive of it: %s; 'atelier "
+            "user del -r %s' removes it without one",
+            x->name, why, x->name);
         return CTL_NO;
     }
     report_set(x, "archive", json_string(file));

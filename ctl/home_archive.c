@@ -11,12 +11,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,11 +28,14 @@
 #include "common/fd.h"
 #include "ctl/backup_file.h"
 #include "ctl/say.h"
+#include "ctl/setup/program.h"
 #include "ctl/tree.h"
 
 #include "common/banned.h"
 
-#define TAR "/usr/bin/tar"
+#define TAR        "/usr/bin/tar"
+#define TAR_STACK  ((rlim_t)1 << 30) /* what is not used is not there */
+#define TAR_MEMORY ((rlim_t)2 << 30)
 
 __attribute__((format(printf, 2, 3))) static void why_set(char **ret_why, const char *format, ...)
 {
@@ -93,6 +99,31 @@ char *home_archive_path(const char *name, uid_t uid)
     return path;
 }
 
+/* tar goes down a tree by recursion, and the user chose its depth: the usual 8 MiB end before
+ * 30,000 levels. It also keeps a path for each level, and must not take all of the host's memory
+ * for that. The stack's limit counts from exec(2) on, so ours is changed for that moment. */
+static int tar_start(const char *const *argv, const char *const *envp,
+                     const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+{
+    const struct rlimit memory = {.rlim_cur = TAR_MEMORY, .rlim_max = TAR_MEMORY};
+    struct rlimit before, own;
+    bool is_known = getrlimit(RLIMIT_STACK, &before) == 0;
+    int r;
+
+    own = before;
+    own.rlim_cur = own.rlim_max < TAR_STACK ? own.rlim_max : TAR_STACK;
+    if (is_known)
+        (void)setrlimit(RLIMIT_STACK, &own);
+    /* posix_spawn(3) wants the words without const, and changes nothing. */
+    r = posix_spawn(ret_pid, TAR, actions, NULL, (char *const *)(uintptr_t)argv,
+                    (char *const *)(uintptr_t)envp);
+    if (is_known)
+        (void)setrlimit(RLIMIT_STACK, &before);
+    if (r == 0)
+        (void)prlimit(*ret_pid, RLIMIT_AS, &memory, NULL);
+    return -r;
+}
+
 /* Return: tar's exit code, 128 + signal, or a negative errno. */
 static int tar_run(const char *homes, const char *name, int out, int messages)
 {
@@ -110,12 +141,10 @@ static int tar_run(const char *homes, const char *name, int out, int messages)
         posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO) != 0 ||
         posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) != 0)
         say_no_memory();
-    /* posix_spawn(3) wants the words without const, and changes nothing. */
-    r = posix_spawn(&pid, TAR, &actions, NULL, (char *const *)(uintptr_t)argv,
-                    (char *const *)(uintptr_t)envp);
+    r = tar_start(argv, envp, &actions, &pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    if (r != 0)
-        return -r;
+    if (r < 0)
+        return r;
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
             return -errno;
@@ -125,14 +154,21 @@ static int tar_run(const char *homes, const char *name, int out, int messages)
 
 static void tar_why(int messages, int code, char **ret_why)
 {
-    char text[512];
+    cleanup_text struct text text = {0};
+    cleanup_free char *why = NULL;
+    char bytes[4096];
+    bool is_deep;
     size_t n = 0;
 
-    if (lseek(messages, 0, SEEK_SET) < 0 || fd_read_full(messages, text, sizeof(text) - 1, &n) < 0)
+    if (lseek(messages, 0, SEEK_SET) < 0 ||
+        fd_read_full(messages, bytes, sizeof(bytes) - 1, &n) < 0)
         n = 0;
-    text[n] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    why_set(ret_why, "tar ended with %d: %s", code, text);
+    /* The first line: the last one says that it ends. */
+    bytes[n] = '\0';
+    text = text_of(bytes, strcspn(bytes, "\n"));
+    why = program_why(code, &text);
+    is_deep = code == 128 + SIGSEGV || strstr(why, "memory exhausted");
+    why_set(ret_why, "%s%s", why, is_deep ? "; directories in it are nested too deep for tar" : "");
 }
 
 int home_archive(const char *homes, const char *name, uid_t uid, const char *file, char **ret_why)

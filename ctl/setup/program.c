@@ -126,6 +126,27 @@ int program_run(const char *const *argv, unsigned timeout_s, struct text *ret_ou
     return r;
 }
 
+char *program_why(int result, const struct text *output)
+{
+    char *last = output ? output_last_line(output) : NULL, *why = NULL;
+    const char *before = last && *last ? last : "", *between = *before ? "; " : "";
+    int n;
+
+    if (result == -ETIMEDOUT)
+        n = asprintf(&why, "%s%sit did not end in time, and was killed", before, between);
+    else if (result < 0)
+        n = asprintf(&why, "%s", strerror(-result));
+    else if (result > 128 && result < 128 + NSIG)
+        n = asprintf(&why, "%s%sit was killed by signal %d (%s)", before, between, result - 128,
+                     strsignal(result - 128));
+    else
+        n = asprintf(&why, "%s%s(exit code %d)", before, *before ? " " : "", result);
+    free(last);
+    if (n < 0)
+        say_no_memory();
+    return why;
+}
+
 char *output_last_line(const struct text *output)
 {
     struct line line = {0}, last = {.start = ""};

@@ -20,6 +20,15 @@
  */
 int program_run(const char *const *argv, unsigned timeout_s, struct text *ret_output);
 
+/**
+ * program_why() - Why a program failed, for a sentence
+ * @result: What program_run() returned, not 0
+ * @output: What it wrote, or NULL
+ *
+ * "pwd.lock held (exit code 10)"; "was killed by signal 11 (Segmentation fault)"; heap.
+ */
+char *program_why(int result, const struct text *output);
+
 /* The last line that is not blank, for a sentence; escaped by say_error(). Heap. */
 char *output_last_line(const struct text *output);
 

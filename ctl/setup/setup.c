@@ -113,10 +113,8 @@ int must_run(const char *const *argv, unsigned timeout_s)
 
     if (r == 0)
         return 0;
-    if (r < 0)
-        return step_fail("%s: %s", command, strerror(-r));
-    why = output_last_line(&output);
-    return step_fail("%s failed (%d): %s", command, r, why);
+    why = program_why(r, &output);
+    return step_fail("%s: %s", command, why);
 }
 
 bool unit_is(const char *verb, const char *unit)

@@ -56,9 +56,8 @@ static int effective_read(struct text *ret)
         *ret = text_take(&output);
         return 0;
     }
-    why = output_last_line(&output);
-    return step_fail("the host's sshd does not take its configuration (sshd -T): %s",
-                     r < 0 ? strerror(-r) : why);
+    why = program_why(r, &output);
+    return step_fail("the host's sshd does not take its configuration (sshd -T): %s", why);
 }
 
 /* An admin's own list for some logins: he alone knows whether participants are meant. */
@@ -102,10 +101,9 @@ static void host_sshd_plan(struct setup *s)
     }
     r = sshd_run(ARGV(SSHD, "-T"), &output);
     if (r != 0) {
-        cleanup_free char *last = output_last_line(&output);
+        cleanup_free char *said = program_why(r, &output);
 
-        refuse(s, "the host's sshd does not take its configuration as it is (sshd -T): %s",
-               r < 0 ? strerror(-r) : last);
+        refuse(s, "the host's sshd does not take its configuration as it is (sshd -T): %s", said);
         return;
     }
     if (!sshd_uses_pam(&output))
@@ -144,9 +142,9 @@ static int drop_in_verify(const struct text *before)
     int r = sshd_run(ARGV(SSHD, "-t"), &output);
 
     if (r != 0) {
-        cleanup_free char *last = output_last_line(&output);
+        cleanup_free char *why = program_why(r, &output);
 
-        return step_fail("sshd -t refuses " SSHD_DROP_IN ": %s", last);
+        return step_fail("sshd -t refuses " SSHD_DROP_IN ": %s", why);
     }
     if (effective_read(&after) < 0)
         return -1;

@@ -335,6 +335,18 @@ static void a_difference_shows_each_changed_line(void **state)
 
 static void a_program_is_run_without_a_shell_and_in_time(void **state)
 {
+    static const struct {
+        int result;
+        bool has_output;
+        const char *why;
+    } rows[] = {
+        {3, true, "two (exit code 3)"},
+        {3, false, "(exit code 3)"},
+        {128 + 11, true, "two; it was killed by signal 11 (Segmentation fault)"},
+        {128 + 9, false, "it was killed by signal 9 (Killed)"},
+        {-ETIMEDOUT, true, "two; it did not end in time, and was killed"},
+        {-ENOENT, true, "No such file or directory"},
+    };
     cleanup_text struct text output = {0};
     cleanup_free char *last = NULL;
 
@@ -353,6 +365,11 @@ static void a_program_is_run_without_a_shell_and_in_time(void **state)
     output = text("one\ntwo\n \n");
     last = output_last_line(&output);
     assert_string_equal(last, "two");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_free char *why = program_why(rows[i].result, rows[i].has_output ? &output : NULL);
+
+        assert_string_equal(why, rows[i].why);
+    }
 }
 
 static int parse(struct setup_options *ret, const char *const *words)

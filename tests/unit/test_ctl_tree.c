@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,16 +71,13 @@ static void links_are_entries_and_no_ways(void **state)
     assert_string_equal(v.text, wanted);
 }
 
-/* Deeper than there are descriptors, and than PATH_MAX. */
-static void depth_is_no_obstacle(void **state)
-{
-    const size_t depth = 3000;
-    struct place *p = *state;
-    struct visits v = {0};
-    int fd = openat(p->fd, "homes/ada", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *why = NULL;
+#define DEPTH 3000u
 
-    for (size_t i = 0; i < depth; i++) {
+static void deep_make(const struct place *p)
+{
+    int fd = openat(p->fd, "homes/ada", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (size_t i = 0; i < DEPTH; i++) {
         int next;
 
         assert_int_equal(mkdirat(fd, "deep", 0700), 0);
@@ -89,6 +87,17 @@ static void depth_is_no_obstacle(void **state)
         fd = next;
     }
     (void)close(fd);
+}
+
+/* Deeper than there are descriptors, and than PATH_MAX. */
+static void depth_is_no_obstacle(void **state)
+{
+    const size_t depth = DEPTH;
+    struct place *p = *state;
+    struct visits v = {0};
+    char *why = NULL;
+
+    deep_make(p);
     assert_int_equal(tree_walk(p->fd, p->top, note, &v), 0);
     assert_int_equal(v.enters, depth + 2);
     assert_int_equal(v.leaves, depth + 2);
@@ -152,6 +161,57 @@ static void a_home_is_archived_whole_and_never_over_another_file(void **state)
     free(why);
     assert_int_equal(home_archive(p->homes, "ben", geteuid(), "/nowhere/x", &why), -ENOENT);
     free(why);
+}
+
+/* A participant chooses how deep tar has to go. The limit of the test is small, so that a small
+ * tree is too deep; @is_hard: it cannot be raised. */
+static int deep_archived(const struct place *p, bool is_hard)
+{
+    struct rlimit own = {.rlim_cur = 256 << 10, .rlim_max = RLIM_INFINITY};
+    char file[128], *why = NULL;
+    struct rlimit after;
+
+    if (is_hard)
+        own.rlim_max = own.rlim_cur;
+    else if (getrlimit(RLIMIT_STACK, &after) == 0)
+        own.rlim_max = after.rlim_max;
+    (void)snprintf(file, sizeof(file), "%s/deep.tar.gz", p->top);
+    if (setrlimit(RLIMIT_STACK, &own) < 0)
+        return 77;
+    if (home_archive(p->homes, "ada", geteuid(), file, &why) < 0) {
+        (void)fprintf(stderr, "%s\n", why);
+        return strstr(why, "killed by signal 11 (Segmentation fault)") &&
+                       strstr(why, "nested too deep for tar")
+                   ? 11
+                   : 1;
+    }
+    /* Ours is as it was. */
+    return getrlimit(RLIMIT_STACK, &after) == 0 && after.rlim_cur == own.rlim_cur ? 0 : 2;
+}
+
+static int deep_archived_in_child(const struct place *p, bool is_hard)
+{
+    int status;
+    pid_t pid;
+
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        _exit(deep_archived(p, is_hard));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_deep_home_is_archived_or_it_is_said_why_not(void **state)
+{
+    const struct place *p = *state;
+
+    deep_make(p);
+    assert_int_equal(deep_archived_in_child(p, true), 11);
+    assert_false(is_there(p, "deep.tar.gz"));
+    assert_int_equal(deep_archived_in_child(p, false), 0);
+    assert_true(is_there(p, "deep.tar.gz"));
 }
 
 static void only_the_owners_home_is_removed_and_no_link_is_followed(void **state)
@@ -229,6 +289,7 @@ int main(void)
         TEST(a_directory_that_is_moved_ends_the_walk),
         TEST(a_way_through_a_link_is_refused),
         TEST(a_home_is_archived_whole_and_never_over_another_file),
+        TEST(a_deep_home_is_archived_or_it_is_said_why_not),
         TEST(only_the_owners_home_is_removed_and_no_link_is_followed),
         TEST(a_bind_mount_in_a_home_is_not_emptied),
     };
