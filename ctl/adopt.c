@@ -150,7 +150,8 @@ static enum ctl_exit begin_look(struct adoption *x)
         return CTL_NO;
     }
     if (!x->account.name) {
-        say_error("there is no account '%s' in %s; 'atelier user add --name %s' makes a new user",
+        say_error("there is no account '%s' in %s; 'atelier user add --name %s' makes a new user, "
+                  "unless there was one of this name before",
                   name, PASSWD, name);
         return CTL_NO;
     }

@@ -16,6 +16,7 @@
 #define ANSWER_MAX ((size_t)128 << 20)
 /* The api waits for the password lock (2 s) and for the disk. */
 #define ANSWER_TIMEOUT_S 60L
+#define LOOK_TIMEOUT_S   20L /* changes nothing; longer than any change makes it wait */
 
 struct collected {
     char *data;
@@ -54,7 +55,8 @@ enum ctl_exit answer_fetch(const struct options *opt, const char *method, const 
     struct client_request req = {.method = method,
                                  .path = path,
                                  .body = body,
-                                 .timeout_s = ANSWER_TIMEOUT_S,
+                                 .timeout_s =
+                                     strcmp(method, "GET") == 0 ? LOOK_TIMEOUT_S : ANSWER_TIMEOUT_S,
                                  .piece = on_piece,
                                  .arg = &c};
     struct client_result result;

@@ -101,8 +101,11 @@ static void failure_explain(CURL *curl, CURLcode failed, const struct options *o
                    opt->socket, error ? strerror((int)error) : "no connection");
         break;
     case CURLE_OPERATION_TIMEDOUT:
-        result_set(result, CTL_UNAVAILABLE, "sessiond-api at %s did not answer within %ld seconds",
-                   opt->socket, req->timeout_s ? req->timeout_s : CONNECT_TIMEOUT_S);
+        result_set(
+            result, CTL_UNAVAILABLE,
+            "sessiond-api at %s did not answer within %ld seconds ('systemctl status sessiond-api' "
+            "says more)",
+            opt->socket, req->timeout_s ? req->timeout_s : CONNECT_TIMEOUT_S);
         break;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:

@@ -167,7 +167,8 @@ static void report_print(const struct adoption *x)
     if (strcmp(groups, "-") != 0)
         line_print("    was in the local groups, and is no more: ", groups);
     if (crontab)
-        line_print("    its crontab has no effect any more, and can be removed: ", crontab);
+        line_print("    its crontab has no effect any more, and is not to be given away: rm ",
+                   crontab);
     left = json_object_get(x->report, "left");
     list_print(left, json_array_size(left), "in the home, but not given to the user");
     (void)fflush(stdout);

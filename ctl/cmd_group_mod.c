@@ -168,6 +168,7 @@ int cmd_group_del(struct options *opt, int argc, char **argv)
 {
     cleanup_answer struct answer a = {0};
     const char *name = NULL;
+    enum ctl_exit code;
 
     if (args_parse_operand(opt, argc, argv, 0, "NAME",
                            "Remove a group, with all its memberships. Its name and number are "
@@ -175,5 +176,8 @@ int cmd_group_del(struct options *opt, int argc, char **argv)
                            "caller first (atelier caller add).",
                            &name) < 0)
         return CTL_USAGE;
-    return (int)named_get(opt, "DELETE", NAMED_GROUP, name, NULL, &a);
+    code = named_get(opt, "DELETE", NAMED_GROUP, name, NULL, &a);
+    if (code == CTL_OK && !opt->json)
+        (void)printf("group %s is removed\n", name);
+    return (int)code;
 }

@@ -137,8 +137,10 @@ static enum ctl_exit link_mint(const struct invite_args *args, json_t *user, boo
         say_no_memory();
     code = minted_get(args->opt, body, prefix, &m);
     if (code != CTL_OK) {
-        say_error("%s has the user %s, but no link; 'atelier link mint %s' makes one", email, name,
-                  name);
+        say_error(
+            "%s has the user %s, but no link; when that is mended, 'atelier link mint %s' makes "
+            "one",
+            email, name, name);
         return code;
     }
     if (!is_first && !args->opt->json)
@@ -191,7 +193,7 @@ int cmd_invite(struct options *opt, int argc, char **argv)
     if (invite_args_parse(opt, argc, argv, 0, &args) < 0)
         return CTL_USAGE;
     if (args.csv)
-        code = import_read(args.csv, args.groups, &roster);
+        code = import_read(args.opt, args.csv, args.groups, &roster);
     else
         roster_of_emails(args.emails, args.count, args.groups, &roster);
     if (code == CTL_OK)

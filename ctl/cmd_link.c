@@ -183,6 +183,7 @@ int cmd_link_revoke(struct options *opt, int argc, char **argv)
     char path[sizeof("/v1/links/") + LINK_ID_DIGITS];
     cleanup_answer struct answer a = {0};
     const char *id = NULL;
+    enum ctl_exit code;
 
     if (args_parse_operand(opt, argc, argv, 0, "ID",
                            "Take a link back that was not used yet. What it opened already goes "
@@ -196,5 +197,8 @@ int cmd_link_revoke(struct options *opt, int argc, char **argv)
         return CTL_USAGE;
     }
     (void)snprintf(path, sizeof(path), "/v1/links/%s", id);
-    return answer_get(opt, "DELETE", path, NULL, &a);
+    code = answer_get(opt, "DELETE", path, NULL, &a);
+    if (code == CTL_OK && !opt->json)
+        (void)printf("link %s is taken back\n", id);
+    return (int)code;
 }

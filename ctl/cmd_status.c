@@ -49,7 +49,7 @@ static void health_print(const struct health *h)
     if (json_is_integer(h->canary_age) && json_integer_value(h->canary_age) < UINT32_MAX)
         table_addf(t, "%" JSON_INTEGER_FORMAT " ms ago", json_integer_value(h->canary_age));
     else
-        table_add(t, "never");
+        table_add(t, "not asked yet; the next run or session asks");
     table_add(t, "network rules");
     table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
     table_add(t, "cgroups");

@@ -64,7 +64,10 @@ int cmd_user_list(struct options *opt, int argc, char **argv)
     size_t i;
     int code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL, "List all users.", NULL) < 0)
+    if (args_parse_operand(opt, argc, argv, 0, NULL,
+                           "List all users.\vSTATE: reserved (was never in yet), "
+                           "active, locked or expired.",
+                           NULL) < 0)
         return CTL_USAGE;
     code = answer_get(opt, "GET", "/v1/users", NULL, &a);
     if (code != CTL_OK || opt->json)

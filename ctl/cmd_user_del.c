@@ -37,6 +37,7 @@ struct removal {
     const char *name;
     uid_t uid;
     bool is_removed;
+    bool is_home_removed;
     size_t file_count; /* of files elsewhere */
     json_t *report;
 };
@@ -74,6 +75,20 @@ static bool is_left_home(const char *name, uid_t *ret_uid)
     return true;
 }
 
+/* The words that were given, for a command that is to be repeated. */
+static const char *home_option(const struct del_args *args)
+{
+    switch (args->home) {
+    case DEL_HOME_KEEP:
+        return "";
+    case DEL_HOME_ARCHIVE:
+        return args->archive ? "--archive=" : "--archive";
+    case DEL_HOME_REMOVE:
+        return "-r";
+    }
+    return "";
+}
+
 static enum ctl_exit removal_begin(const struct del_args *args, struct removal *x)
 {
     cleanup_answer struct answer a = {0};
@@ -92,8 +107,9 @@ static enum ctl_exit removal_begin(const struct del_args *args, struct removal *
     code = named_judge(args->opt, NAMED_USER, x->name, &a);
     if (code == CTL_BUSY)
         say_error("%s is locked, but not removed: something of theirs does not end, or sessiond is "
-                  "not there to say so ('atelier status'); then 'atelier user del %s' again",
-                  x->name, x->name);
+                  "not there to say so ('atelier status'); then 'atelier user del %s%s%s%s' again",
+                  x->name, home_option(args), args->archive ? args->archive : "",
+                  args->home == DEL_HOME_KEEP ? "" : " ", x->name);
     if (code != CTL_OK)
         return code;
     if (json_unpack_ex(a.json, &error, 0, "{s:I, s:I}", "uid", &uid, "links_revoked", &links) < 0)
@@ -168,6 +184,7 @@ static enum ctl_exit home_step(const struct del_args *args, struct removal *x)
         say_error("%s is removed, but not all of the home: %s", x->name, why);
         return CTL_NO;
     }
+    x->is_home_removed = true;
     report_set(x, "home", json_null());
     return CTL_OK;
 }
@@ -278,7 +295,9 @@ static void removal_print(const struct removal *x)
         line_print("    the home is archived in ", archive);
     if (home)
         line_print("    the home stays: ", home);
-    if (!home && !archive)
+    if (x->is_home_removed && !archive)
+        (void)printf("    the home was removed: %s/%s\n", ATELIER_HOMES_DIR, x->name);
+    else if (!home && !archive)
         (void)puts("    there is no home");
     if (processes) {
         line_print("    processes that are in no session still run: ", processes);
@@ -325,6 +344,31 @@ static void files_step(const struct del_args *args, struct removal *all)
         say_error("not searched for files: %s", json_text(json_array_get(unseen, i)));
 }
 
+/* Whether all are there, before the first is gone for ever: one of several names may be a slip. */
+static enum ctl_exit all_look(const struct del_args *args)
+{
+    enum ctl_exit first = CTL_OK;
+
+    for (size_t i = 0; args->count > 1 && i < args->count; i++) {
+        cleanup_answer struct answer a = {0};
+        uid_t uid;
+        enum ctl_exit code = named_fetch(args->opt, "GET", NAMED_USER, args->names[i], NULL, &a);
+
+        if (code == CTL_UNAVAILABLE)
+            return code;
+        if (code == CTL_OK && a.http == 404 && args->home != DEL_HOME_KEEP &&
+            is_left_home(args->names[i], &uid))
+            continue;
+        if (code == CTL_OK)
+            code = named_judge(args->opt, NAMED_USER, args->names[i], &a);
+        if (first == CTL_OK)
+            first = code;
+    }
+    if (first != CTL_OK)
+        say_error("nobody was removed");
+    return first;
+}
+
 static enum ctl_exit removals_do(const struct del_args *args, struct removal *all)
 {
     enum ctl_exit first = CTL_OK;
@@ -369,7 +413,9 @@ int cmd_user_del(struct options *opt, int argc, char **argv)
     all = calloc(args.count, sizeof(*all));
     if (!all)
         say_no_memory();
-    code = removals_do(&args, all);
+    code = all_look(&args);
+    if (code == CTL_OK)
+        code = removals_do(&args, all);
     for (size_t i = 0; i < args.count; i++)
         json_decref(all[i].report);
     free(all);

@@ -101,11 +101,24 @@ int user_expire_parse(struct options *opt, int argc, char **argv, unsigned flags
 
     if (args_parse_operands(opt, argc, argv, flags, "NAME WHEN|never", doc, &words, &n) < 0)
         return -EINVAL;
-    if (n != 2 || !name_is_valid(words[0]) ||
-        (strcmp(words[1], "never") != 0 && moment_parse(words[1], now_s, &at_s) < 0)) {
+    if (n != 2) {
         if (!(flags & ARGP_NO_ERRS))
             say_error("what is needed is the name of a user, and a day, a moment, +DURATION or "
                       "never");
+        return -EINVAL;
+    }
+    if (!name_is_valid(words[0])) {
+        if (!(flags & ARGP_NO_ERRS) && moment_parse(words[0], now_s, &at_s) == 0)
+            say_error("the name comes first: atelier user expire %s %s", words[1], words[0]);
+        else if (!(flags & ARGP_NO_ERRS))
+            (void)named_check(NAMED_USER, words[0]);
+        return -EINVAL;
+    }
+    if (strcmp(words[1], "never") != 0 && moment_parse(words[1], now_s, &at_s) < 0) {
+        if (!(flags & ARGP_NO_ERRS))
+            say_error("'%s' is neither a day (2026-11-30) nor a moment "
+                      "(2026-11-30T18:00:00+01:00), +DURATION (+14d) or never",
+                      words[1]);
         return -EINVAL;
     }
     *ret_body = at_s > 0 ? json_pack("{s:s}", "expires_at", time_text((json_int_t)at_s, text))

@@ -2,6 +2,7 @@
 /* csv.c - comma-separated values with a header. */
 #include "ctl/csv.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -216,18 +217,38 @@ static bool record_read(struct reader *in, struct record *r)
     }
 }
 
+/* "E-Mail" is "email", too. */
+static bool is_column(const char *value, const char *column)
+{
+    for (;; value++, column++) {
+        value += strspn(value, "-");
+        if (*column == '\0' || tolower((unsigned char)*value) != *column)
+            return *column == *value;
+    }
+}
+
 /* Where each column stands: places[i] of columns[i]. Return: false, and it has been kept why. */
 static bool header_read(const struct record *head, const char *const *columns, size_t n,
                         size_t *places, struct csv_errors *errors)
 {
-    size_t before = errors->used;
+    size_t before = errors->used, known = 0;
 
     for (size_t i = 0; i < n; i++)
         places[i] = COLUMN_ABSENT;
     for (size_t k = 0; k < head->count; k++) {
+        for (size_t i = 0; i < n; i++)
+            known += is_column(head->values[k], columns[i]);
+    }
+    /* A file of people without a header: one sentence, not one for each of their values. */
+    if (known == 0 && head->count > 0 && !strchr(head->values[0], ';')) {
+        csv_error_add(errors, head->line, columns[0],
+                      "the first line has to name the columns, and this one is not among them");
+        return false;
+    }
+    for (size_t k = 0; k < head->count; k++) {
         size_t i = 0;
 
-        while (i < n && strcasecmp(head->values[k], columns[i]) != 0)
+        while (i < n && !is_column(head->values[k], columns[i]))
             i++;
         if (i == n)
             csv_error_add(errors, head->line, NULL, "there is no column '%s'%s", head->values[k],

@@ -60,7 +60,21 @@ static char *file_bytes(const char *file, size_t *ret_size)
     return NULL;
 }
 
-enum ctl_exit import_read(const char *file, const json_t *groups, struct roster *ret_roster)
+/* With --json, as the api would: the first one. */
+static void error_print(const char *name, const struct csv_error *e)
+{
+    cleanup_json json_t *json =
+        json_pack("{s:s, s:o*, s:o}", "status", "bad_request", "field",
+                  e->field ? json_string(e->field) : NULL, "message",
+                  json_sprintf("%s:%zu: %s%s%s", name, e->line, e->field ? e->field : "",
+                               e->field ? ": " : "", e->why));
+
+    if (json) /* what is not UTF-8 is in the sentence on standard error alone */
+        json_print_line(json);
+}
+
+enum ctl_exit import_read(const struct options *opt, const char *file, const json_t *groups,
+                          struct roster *ret_roster)
 {
     struct csv_errors errors = {0};
     cleanup_free char *bytes = NULL;
@@ -73,6 +87,8 @@ enum ctl_exit import_read(const char *file, const json_t *groups, struct roster 
         return CTL_USAGE;
     roster_of_csv(bytes, size, groups, (int64_t)time(NULL), &errors, ret_roster);
     is_well = errors.used == 0;
+    if (!is_well && opt->json)
+        error_print(file_name(file), &errors.all[0]);
     if (!is_well)
         errors_say(file_name(file), &errors);
     csv_errors_done(&errors);

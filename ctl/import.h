@@ -14,7 +14,8 @@
  *
  * Return: CTL_OK, or the exit code; every line that is wrong has been named.
  */
-enum ctl_exit import_read(const char *file, const json_t *groups, struct roster *ret_roster);
+enum ctl_exit import_read(const struct options *opt, const char *file, const json_t *groups,
+                          struct roster *ret_roster);
 
 /**
  * import_post() - Ask for all of them

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,25 @@ static const struct command *command_find(const char *noun, const char *verb)
     return NULL;
 }
 
+/* @noun: NULL: of all. */
+static void commands_write(FILE *out, const char *noun)
+{
+    (void)fputs("Commands (--help after each says more):\n", out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!noun || strcmp(noun, commands[i].noun) == 0)
+            (void)fprintf(out, "  %-7s %-7s %s\n", commands[i].noun,
+                          commands[i].verb ? commands[i].verb : "", commands[i].text);
+    }
+}
+
+static int output_finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    say_error("cannot write to standard output: %s", strerror(errno));
+    return CTL_INTERNAL;
+}
+
 static error_t command_parse(struct main_args *args, const char *noun, struct argp_state *state)
 {
     const char *verb = state->next < state->argc ? state->argv[state->next] : NULL;
@@ -64,8 +84,11 @@ static error_t command_parse(struct main_args *args, const char *noun, struct ar
         argp_error(state, "there is no command '%s'", noun);
         return EINVAL;
     }
-    if (verb && strcmp(verb, "--help") == 0 && !command_find(noun, NULL))
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    if (verb && strcmp(verb, "--help") == 0 && !command_find(noun, NULL)) {
+        (void)printf("Usage: atelier %s COMMAND [ARGUMENT...]\n\n", noun);
+        commands_write(stdout, noun);
+        exit(output_finish(CTL_OK));
+    }
     args->command = command_find(noun, verb);
     if (!args->command) {
         if (verb)
@@ -106,10 +129,7 @@ static char *help_write(void)
 
     if (!out)
         say_no_memory();
-    (void)fputs("Commands (--help after each says more):\n", out);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-7s %-6s %s\n", commands[i].noun,
-                      commands[i].verb ? commands[i].verb : "", commands[i].text);
+    commands_write(out, NULL);
     (void)fputs("\nExit status:\n", out);
 #define EXIT_ROW(id, number, text) (void)fprintf(out, "  %3d %s\n", number, text);
     CTL_EXITS(EXIT_ROW)
@@ -143,14 +163,6 @@ static void standard_fds_open(void)
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         (void)close(fd);
-}
-
-static int output_finish(int code)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    say_error("cannot write to standard output: %s", strerror(errno));
-    return CTL_INTERNAL;
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 /* roster.c - the people of an invitation. */
 #include "ctl/roster.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -62,6 +63,30 @@ static bool has_text(const json_t *array, const char *text)
     return false;
 }
 
+/* Whether it is a name; else it has been kept why not. */
+static bool name_check(const char *name, size_t line, enum column column, const char *noun,
+                       struct csv_errors *errors)
+{
+    cleanup_free char *lower = strdup(name);
+
+    if (!lower)
+        say_no_memory();
+    if (name_is_valid(name))
+        return true;
+    for (char *c = lower; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (name_is_valid(lower))
+        csv_error_add(errors, line, columns[column],
+                      "'%s' is not a %s name: in lower case it is, '%s'", name, noun, lower);
+    else
+        csv_error_add(
+            errors, line, columns[column],
+            "'%s' is not a %s name: a lower-case letter, then letters, digits and '-', at "
+            "most %d in all",
+            name, noun, NAME_MAX_LEN);
+    return false;
+}
+
 /* Names with blanks, ';' or ',' between them, each once. */
 static void groups_read(const char *text, size_t line, struct csv_errors *errors, json_t *groups)
 {
@@ -73,9 +98,7 @@ static void groups_read(const char *text, size_t line, struct csv_errors *errors
 
         if (!name)
             say_no_memory();
-        if (!name_is_valid(name))
-            csv_error_add(errors, line, columns[COLUMN_GROUP], "'%s' is not a group name", name);
-        else if (!has_text(groups, name))
+        if (name_check(name, line, COLUMN_GROUP, "group", errors) && !has_text(groups, name))
             array_add(groups, json_string(name));
         text += n;
     }
@@ -123,15 +146,11 @@ static json_t *row_read(const struct csv_row *row, const json_t *groups, int64_t
     if (!is_given(row, COLUMN_EMAIL))
         csv_error_add(errors, row->line, columns[COLUMN_EMAIL], "there is none");
     else if (!email_is_valid(email))
-        csv_error_add(errors, row->line, columns[COLUMN_EMAIL], "'%s' is not an e-mail address",
-                      email);
+        csv_error_add(errors, row->line, columns[COLUMN_EMAIL], "'%s' is not an e-mail address%s",
+                      email, strchr(email, '<') ? ": only what is between '<' and '>'" : "");
     member_set(user, "email", json_string(email));
     if (is_given(row, COLUMN_NAME)) {
-        if (!name_is_valid(row->values[COLUMN_NAME]))
-            csv_error_add(errors, row->line, columns[COLUMN_NAME],
-                          "'%s' is not a user name: a lower-case letter, then letters, digits and "
-                          "'-', at most %d in all",
-                          row->values[COLUMN_NAME], NAME_MAX_LEN);
+        name_check(row->values[COLUMN_NAME], row->line, COLUMN_NAME, "user", errors);
         member_set(user, "name", json_string(row->values[COLUMN_NAME]));
     }
     if (is_given(row, COLUMN_GROUP))

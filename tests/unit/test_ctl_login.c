@@ -113,7 +113,7 @@ static void one_failing_link_does_not_lose_the_others(void **state)
     assert_string_equal(s->out, TEXT("ben@example.org: ", "ben", "10003"));
     assert_string_equal(s->err, "atelier: maria@example.org: the user is locked\n"
                                 "atelier: maria@example.org has the user maria, but no link; "
-                                "'atelier link mint maria' makes one\n");
+                                "when that is mended, 'atelier link mint maria' makes one\n");
 }
 
 static void when_the_service_is_gone_the_rest_is_told_so(void **state)
@@ -292,7 +292,7 @@ static void a_link_is_revoked_by_its_id_and_a_secret_is_not_repeated(void **stat
         answered(s, HEAD("204 No Content"), cmd_link_revoke, false, WORDS("00112233aabbccdd")),
         CTL_OK);
     assert_memory_equal(s->request, "DELETE /v1/links/00112233aabbccdd HTTP/1.1\r\n", 44);
-    assert_string_equal(s->out, "");
+    assert_string_equal(s->out, "link 00112233aabbccdd is taken back\n");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(command(s, cmd_link_revoke, false, WORDS(wrong[i])), CTL_USAGE);
         assert_true(wrong[i][0] == '\0' || !strstr(s->err, wrong[i]));
