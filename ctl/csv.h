@@ -53,8 +53,8 @@ struct csv {
  * @errors:     Gets what is wrong; with an error in the header no row is read
  * @ret:        csv_done(); the rows that are well
  *
- * Names of columns are compared without regard to case and '-'. A value that has a NUL or is not UTF-8 is
- * an error.
+ * Names of columns are compared without regard to case and '-'. A value that has a NUL or is not
+ * UTF-8 is an error.
  */
 void csv_parse(const char *bytes, size_t size, const char *const *columns, size_t n,
                struct csv_errors *errors, struct csv *ret);
