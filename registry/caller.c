@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "registry/caller.h"
 #include "registry/change.h"
 #include "registry/group.h"
 #include "registry/registry_internal.h"
@@ -108,7 +109,7 @@ static int caller_group_put(struct registry *reg, uint32_t uid, uint32_t gid)
     return stmt_run(&st, "store a group of a caller");
 }
 
-static int caller_rows_put(struct registry *reg, const struct caller *caller)
+int caller_rows_put(struct registry *reg, const struct caller *caller)
 {
     int r = caller_row_put(reg, caller);
 
@@ -116,6 +117,23 @@ static int caller_rows_put(struct registry *reg, const struct caller *caller)
         r = caller_run(reg, STMT_CALLER_GROUPS_DELETE, caller->uid, "replace a caller's groups");
     for (uint32_t i = 0; r == 0 && i < caller->group_count; i++)
         r = caller_group_put(reg, caller->uid, caller->groups[i].gid);
+    return r;
+}
+
+int caller_rows_clear(struct registry *reg)
+{
+    int r;
+
+    {
+        cleanup_stmt struct stmt st = stmt_get(reg, STMT_CALLER_GROUPS_CLEAR);
+
+        r = stmt_run(&st, "remove the groups of all callers");
+    }
+    if (r == 0) {
+        cleanup_stmt struct stmt st = stmt_get(reg, STMT_CALLERS_CLEAR);
+
+        r = stmt_run(&st, "remove all callers");
+    }
     return r;
 }
 

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libregistry.la
 libregistry_la_SOURCES = \
 	%D%/backup.c %D%/backup.h \
-	%D%/caller.c \
+	%D%/caller.c %D%/caller.h \
 	%D%/change.c %D%/change.h \
 	%D%/email.c %D%/email.h \
 	%D%/external_id.c %D%/external_id.h \
@@ -22,6 +22,8 @@ libregistry_la_SOURCES = \
 	%D%/reserved.def \
 	%D%/restore.c \
 	%D%/restore_check.c %D%/restore_check.h \
+	%D%/restore_internal.h \
+	%D%/restore_merge.c \
 	%D%/run.c \
 	%D%/sabotage.h \
 	%D%/schema.c %D%/schema.h \

@@ -695,31 +695,57 @@ struct registry_backup {
  */
 int registry_backup(struct registry *reg, struct registry_backup *ret_backup);
 
+#define RESTORE_DIGEST_SIZE 65u /* BLAKE2b-256 in hex, and a NUL */
+
+/* What a restore does to somebody besides what is in the copy. */
+enum restore_note {
+    RESTORE_GONE,   /* is in the registry now, and would not be any more */
+    RESTORE_BACK,   /* was deleted here, is in the copy, and comes back locked */
+    RESTORE_LOCKED, /* is locked or expired here, not in the copy, and is locked afterwards */
+};
+typedef int (*restore_user_fn)(void *arg, enum restore_note what, const struct user *user);
+
+struct restore_how {
+    bool is_rehearsal;       /* find out what would be, and change nothing */
+    const char *digest;      /* of a rehearsal: another file is refused; NULL: whatever it is */
+    registry_taken_fn taken; /* as for user_create(), for whoever comes to life by the copy */
+    void *host;              /* for @taken */
+    /*
+     * Called before anything is changed, each in ascending uid; a non-zero return ends it all and
+     * is returned. They must change nothing here. Or NULL.
+     */
+    restore_user_fn on_user;
+    caller_fn on_dropped; /* a caller of the copy who is none here: does not come back */
+    void *arg;            /* for both */
+};
+
 struct registry_restored {
     uint32_t users, groups;
-    uint32_t users_gone;    /* who are in the registry now, and would not be any more */
+    uint32_t users_gone;    /* RESTORE_GONE */
     uint32_t links_revoked; /* that were open in the file */
     char kept[64];          /* file in registry/ with the state before; "" at a rehearsal */
+    char digest[RESTORE_DIGEST_SIZE]; /* of the file */
 };
 
 /**
  * registry_restore() - Take REGISTRY_RESTORE_NAME in the place of all rows
- * @is_rehearsal: Find out what would be, and change nothing
- * @gone:         Called for each of users_gone in ascending uid, before anything is changed; a
- *                non-zero return ends it all and is returned. It must change nothing here. Or NULL
- * @arg:          For @gone
+ * @how:          Borrowed
  * @ret_restored: What is now, or would be
  *
- * Ids and names that were given out after the copy was made stay used, and every link that is open
- * in it is revoked: it may have been used since. The file is removed when it was taken. See
- * restore.c for the order of the steps.
+ * A copy gives back what was, but no right that was taken away since: ids and names that were given
+ * out stay used, links that are open in it are revoked, who is locked, expired or deleted here is
+ * locked afterwards (as far as the copy has them), and the callers stay those of here, for the
+ * groups that there are then. The file is removed when it was taken. See restore.c for the order of
+ * the steps and restore_merge.c for what is kept.
  *
- * Return: 0; -ENOENT (no file); -EPERM (not a file of ours alone); -EBADMSG (no registry, or
- * damaged); -EPROTO (of a newer program); -EEXIST (an id or a name in it was given to somebody else
- * here); or a negative errno. The old state is kept, unless the sentence says "stored": then only
- * ledger or index are behind, and the next change makes up for it.
+ * Return: 0; -ENOENT (no file); -EPERM (not a file of ours alone); -EBADMSG (no registry, damaged,
+ * or with a row that is none); -EPROTO (of a newer program); -ESTALE (another digest); -EEXIST
+ * (registry_error() names it: an id or a name in it was given to somebody else here, is somebody
+ * else's on this host, or is reserved); or another negative errno: the old state is kept. But
+ * -EINPROGRESS: it is stored, *@ret_restored is set, and ledger or index are behind, which the next
+ * change makes up for, or the file could not be removed.
  */
-int registry_restore(struct registry *reg, bool is_rehearsal, user_fn gone, void *arg,
+int registry_restore(struct registry *reg, const struct restore_how *how,
                      struct registry_restored *ret_restored);
 
 #endif

@@ -3,10 +3,9 @@
  * restore.c - another database in the place of all rows.
  *
  * The order of registry_restore():
- *   1. the file is checked (ours alone, whole, a registry and no more) and migrated, as a database
- *      of its own, in one transaction that a rehearsal rolls back
- *   2. in it: the used ids and names of here, the counters of here, and every open link revoked: it
- * may have been used since the copy was made
+ *   1. the file is checked (ours alone, the one that was shown, whole, a registry and no more) and
+ *      migrated, as a database of its own, in one transaction that a rehearsal rolls back
+ *   2. in it: what must not be forgotten and what must not come back (restore_merge.c)
  *   3. the state of here is kept as before-restore-TIME.db
  *   4. all pages of the file in the place of ours, in one transaction of SQLite
  *   5. the ledger gets what the file had and it had not, the index is made anew
@@ -17,35 +16,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "common/ids.h"
+#include "common/cleanup.h"
 #include "registry/backup.h"
 #include "registry/change.h"
-#include "registry/id.h"
-#include "registry/ledger.h"
-#include "registry/registry_internal.h"
+#include "registry/group.h"
 #include "registry/restore_check.h"
+#include "registry/restore_internal.h"
 #include "registry/schema.h"
 
 #include "common/banned.h"
 
-/* What is restored, and into what. */
-struct restore {
-    struct registry *reg;
-    struct registry *in; /* the file; borrows the directory of @reg */
-    user_fn gone;
-    void *arg;
-    struct registry_restored result;
-    bool seen[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @reg */
-    bool used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @in */
-};
-
-/* The sentence of the file's connection is the one of the restore. */
-static int in_fail(struct restore *x, int r)
+int restore_fail(struct restore *x, int r)
 {
     if (r < 0)
         (void)snprintf(x->reg->error, sizeof(x->reg->error), REGISTRY_RESTORE_NAME ": %.220s",
@@ -54,6 +42,43 @@ static int in_fail(struct restore *x, int r)
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
+
+static int in_hash(struct restore *x, unsigned char ret_hash[crypto_generichash_BYTES])
+{
+    crypto_generichash_state state;
+    unsigned char buf[16384];
+    ssize_t n;
+
+    (void)crypto_generichash_init(&state, NULL, 0, crypto_generichash_BYTES);
+    while ((n = read(x->in_fd, buf, sizeof(buf))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return registry_fail(x->reg, -errno, "read " REGISTRY_RESTORE_NAME);
+        (void)crypto_generichash_update(&state, buf, (size_t)n);
+    }
+    (void)crypto_generichash_final(&state, ret_hash, crypto_generichash_BYTES);
+    return 0;
+}
+
+/* What was shown to somebody must be what is taken: the file may have been replaced meanwhile. */
+static int in_digest(struct restore *x)
+{
+    unsigned char hash[crypto_generichash_BYTES];
+    int r;
+
+    x->in_fd = openat(x->reg->registry_fd, REGISTRY_RESTORE_NAME,
+                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (x->in_fd < 0)
+        return registry_fail(x->reg, -errno, "open " REGISTRY_RESTORE_NAME);
+    r = in_hash(x, hash);
+    if (r < 0)
+        return r;
+    (void)sodium_bin2hex(x->result.digest, sizeof(x->result.digest), hash, sizeof(hash));
+    if (x->how->digest && strcmp(x->how->digest, x->result.digest) != 0)
+        return registry_fail(x->reg, -ESTALE, REGISTRY_RESTORE_NAME " has another digest");
+    return 0;
+}
 
 static int in_open(struct restore *x)
 {
@@ -68,7 +93,8 @@ static int in_open(struct restore *x)
         return r;
     x->in->registry_fd = reg->registry_fd;
     memcpy(x->in->state_dir, reg->state_dir, sizeof(reg->state_dir));
-    return in_fail(x, db_open(x->in, REGISTRY_RESTORE_NAME, true));
+    r = restore_fail(x, db_open(x->in, REGISTRY_RESTORE_NAME, true));
+    return r < 0 ? r : in_digest(x);
 }
 
 static void in_close(struct restore *x)
@@ -77,6 +103,8 @@ static void in_close(struct restore *x)
         stmt_finalize_all(x->in);
         (void)sqlite3_close(x->in->db);
     }
+    /* Only now: to close any descriptor of a file gives up the locks that SQLite has on it. */
+    cleanup_close_p(&x->in_fd);
     free(x->in);
     x->in = NULL;
 }
@@ -88,7 +116,7 @@ static int in_expect(struct restore *x, enum stmt_id id, const char *expected, c
     int r = stmt_step(&st, what);
 
     if (r < 0)
-        return in_fail(x, r);
+        return restore_fail(x, r);
     if (expected ? r > 0 && strcmp((const char *)sqlite3_column_text(st.s, 0), expected) == 0
                  : r == 0)
         return 0;
@@ -107,7 +135,7 @@ static int in_check(struct restore *x, int64_t *ret_version)
     if (r == 0)
         r = db_number(x->in, "PRAGMA page_size", &page);
     if (r < 0)
-        return in_fail(x, r);
+        return restore_fail(x, r);
     r = db_number(x->reg, "PRAGMA page_size", &our_page);
     if (r < 0)
         return r;
@@ -143,7 +171,7 @@ static int schemas_compare(struct restore *x)
     int r = schema_text(x->reg, &ours);
 
     if (r == 0)
-        r = in_fail(x, schema_text(x->in, &theirs));
+        r = restore_fail(x, schema_text(x->in, &theirs));
     if (r == 0 && strcmp(ours, theirs) != 0)
         r = registry_fail(x->reg, -EBADMSG, REGISTRY_RESTORE_NAME " has other tables");
     free(ours);
@@ -160,82 +188,15 @@ static int in_migrate(struct restore *x, int64_t version)
     if (r < 0 && (sqlite3_errcode(x->in->db) & 0xff) == SQLITE_ERROR)
         r = -EBADMSG;
     if (r < 0)
-        return in_fail(x, r);
+        return restore_fail(x, r);
     r = schemas_compare(x);
     if (r == 0)
-        r = in_fail(x, rows_check(x->in, x->used));
+        r = restore_fail(x, rows_check(x->in, x->used));
     if (r == 0)
         r = group_by_name(x->in, GROUP_ALL_USERS, &all);
     return r == -ENOENT ? registry_fail(x->reg, -EBADMSG,
                                         REGISTRY_RESTORE_NAME " has no group " GROUP_ALL_USERS)
                         : r;
-}
-
-/* --- what must not be forgotten ------------------------------------------------------------ */
-
-static int used_take(void *arg, const struct used *used)
-{
-    struct restore *x = arg;
-    const char *what = NULL;
-    bool *is_seen;
-    int r;
-
-    if (!id_is_allocatable(used->id))
-        return registry_fail(x->reg, -EBADMSG, "id %u was given out", used->id);
-    is_seen = &x->seen[used->id - ID_ALLOC_MIN];
-    r = used_merge(x->in, used, !*is_seen, &what);
-    *is_seen = true;
-    if (r == -EEXIST)
-        return registry_fail(x->reg, r, "%s with id %u was given out here: %s in the file",
-                             used->name, used->id, what);
-    return in_fail(x, r);
-}
-
-/*
- * Those of here, and past what is used in both: the file's own could be at its end, and then
- * nothing would be given out, or published, ever again.
- */
-static int counters_set(struct restore *x)
-{
-    cleanup_stmt struct stmt st = {0};
-    int64_t generation = 0, next_id = 0;
-    int r = db_number(x->reg, "SELECT generation FROM meta", &generation);
-
-    if (r == 0)
-        r = db_number(x->reg, "SELECT next_id FROM meta", &next_id);
-    if (r < 0)
-        return r;
-    while (next_id >= ID_ALLOC_MIN && next_id <= ID_ALLOC_MAX &&
-           (x->used[next_id - ID_ALLOC_MIN] || x->seen[next_id - ID_ALLOC_MIN]))
-        next_id++;
-    st = stmt_get(x->in, STMT_META_REPLACE);
-    stmt_int(&st, 1, generation + 1);
-    stmt_int(&st, 2, next_id);
-    return in_fail(x, stmt_run(&st, "set the counters"));
-}
-
-static int links_kill(struct restore *x)
-{
-    cleanup_stmt struct stmt st = stmt_get(x->in, STMT_LINK_REVOKE_ALL);
-    int r;
-
-    stmt_int(&st, 1, now_s());
-    r = stmt_run(&st, "revoke the links");
-    if (r == 0)
-        x->result.links_revoked = (uint32_t)sqlite3_changes(x->in->db);
-    return in_fail(x, r);
-}
-
-static int user_look(void *arg, const struct user *user)
-{
-    struct restore *x = arg;
-    struct user there;
-    int r = user_by_uid(x->in, user->uid, &there);
-
-    if (r != -ENOENT)
-        return in_fail(x, r);
-    x->result.users_gone++;
-    return x->gone ? x->gone(x->arg, user) : 0;
 }
 
 /* Steps 1 and 2, in an open change of the file. */
@@ -245,20 +206,16 @@ static int in_prepare(struct restore *x, int64_t version)
     int r = in_migrate(x, version);
 
     if (r == 0)
-        r = used_list(x->reg, used_take, x);
+        r = restore_merge(x);
     if (r == 0)
-        r = counters_set(x);
+        r = restore_fail(x, run_close_stale(x->in));
     if (r == 0)
-        r = links_kill(x);
-    if (r == 0)
-        r = in_fail(x, run_close_stale(x->in));
-    if (r == 0)
-        r = in_fail(x, registry_count(x->in, &counts));
+        r = restore_fail(x, registry_count(x->in, &counts));
     if (r != 0)
         return r;
     x->result.users = counts.users;
     x->result.groups = counts.groups;
-    return user_list(x->reg, user_look, x);
+    return 0;
 }
 
 /* --- into the place of ours ---------------------------------------------------------------- */
@@ -288,30 +245,55 @@ static int pages_copy(struct restore *x)
     return rc == SQLITE_OK ? 0 : registry_fail_sql(x->reg, rc, "restore");
 }
 
+/* Names and ids were asked for a while ago. */
+static int entitled_still(struct restore *x)
+{
+    int r = x->how->taken(x->how->host, NULL, 0);
+
+    if (r == 0)
+        return 0;
+    return registry_fail(x->reg, r < 0 ? r : -EBUSY,
+                         "not stored: the right to give out ids is over");
+}
+
+/* Stored; what is left to do did not work. Whatever it was, it is not the file's fault. */
+static int unfinished(struct registry *reg, const char *what)
+{
+    char error[REGISTRY_ERROR_SIZE];
+
+    (void)snprintf(error, sizeof(error), "%s", reg->error);
+    (void)snprintf(reg->error, sizeof(reg->error), "stored, but %s: %.200s", what, error);
+    return -EINPROGRESS;
+}
+
+/* So that nobody looks for a fault in the file, which is good. */
+static int not_of_file(int r)
+{
+    return r == -ENOENT || r == -EPERM || r == -EBADMSG || r == -EEXIST ? -EIO : r;
+}
+
 /* Steps 3 to 5. */
 static int in_take(struct restore *x)
 {
     struct registry *reg = x->reg;
-    int r = ours_keep(x);
+    int r = not_of_file(ours_keep(x));
 
     if (r == 0)
-        r = pages_copy(x);
+        r = entitled_still(x);
+    if (r == 0)
+        r = not_of_file(pages_copy(x));
     if (r < 0)
         return r;
     /* From here on it is done; what fails is made up for by the next call, or the next open. */
     reg->index_behind = true;
     reg->ledger.is_behind = true;
-    r = index_catch_up(reg);
-    if (r < 0) {
-        char error[REGISTRY_ERROR_SIZE];
-
-        (void)snprintf(error, sizeof(error), "%s", reg->error);
-        (void)snprintf(reg->error, sizeof(reg->error), "stored, but not published: %.220s", error);
-    }
-    return r;
+    if (index_catch_up(reg) < 0)
+        return unfinished(reg, "not published");
+    return db_remove(reg, REGISTRY_RESTORE_NAME) < 0 ? unfinished(reg, "the file is still there")
+                                                     : 0;
 }
 
-static int restore(struct restore *x, bool is_rehearsal)
+static int restore(struct restore *x)
 {
     int64_t version = 0;
     int r = in_open(x);
@@ -319,38 +301,36 @@ static int restore(struct restore *x, bool is_rehearsal)
     if (r == 0)
         r = in_check(x, &version);
     if (r == 0)
-        r = in_fail(x, change_begin(x->in));
+        r = restore_fail(x, change_begin(x->in));
     if (r < 0)
         return r;
     r = in_prepare(x, version);
-    if (r != 0 || is_rehearsal) {
+    if (r != 0 || x->how->is_rehearsal) {
         change_abort(x->in);
         return r;
     }
-    r = in_fail(x, change_commit(x->in));
+    r = restore_fail(x, change_commit(x->in));
     return r < 0 ? r : in_take(x);
 }
 
-int registry_restore(struct registry *reg, bool is_rehearsal, user_fn gone, void *arg,
+int registry_restore(struct registry *reg, const struct restore_how *how,
                      struct registry_restored *ret_restored)
 {
     struct restore *x = calloc(1, sizeof(*x));
     int r = run_commit(reg);
 
-    if (!x || r < 0) {
+    if (!x || r < 0 || !how->taken) {
         free(x);
-        return r < 0 ? r : registry_fail(reg, -ENOMEM, "restore");
+        return r < 0 ? r : registry_fail(reg, x ? -EINVAL : -ENOMEM, "restore");
     }
     x->reg = reg;
-    x->gone = gone;
-    x->arg = arg;
+    x->how = how;
+    x->in_fd = -1;
     x->in = calloc(1, sizeof(*x->in));
-    r = x->in ? restore(x, is_rehearsal) : registry_fail(reg, -ENOMEM, "restore");
+    r = x->in ? restore(x) : registry_fail(reg, -ENOMEM, "restore");
     if (x->in)
         in_close(x);
-    if (r == 0 && !is_rehearsal)
-        r = db_remove(reg, REGISTRY_RESTORE_NAME);
-    if (r == 0)
+    if (r == 0 || r == -EINPROGRESS)
         *ret_restored = x->result;
     free(x);
     return r;

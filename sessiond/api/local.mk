@@ -54,6 +54,7 @@ sessiond_api_SOURCES = \
 	%D%/nsswitch.c %D%/nsswitch.h \
 	%D%/pam.c %D%/pam.h \
 	%D%/response.c %D%/response.h \
+	%D%/restore.c \
 	%D%/route.c %D%/route.h \
 	%D%/run.c %D%/run.h \
 	%D%/runs.c \

@@ -18,8 +18,20 @@ def backup():
     return answer.body
 
 
-def restore(**more):
-    return lab.api("POST", "/v1/restore", more)
+def plan():
+    """What would be; what is offered stays offered."""
+    return lab.api("POST", "/v1/restore", {"dry_run": True})
+
+
+def restore():
+    """For good, what a dry run has shown."""
+    shown = plan()
+    if shown.status != 200:
+        return shown
+    done = lab.api("POST", "/v1/restore", {"digest": shown.body["digest"]})
+    if done.status == 200:
+        assert done.body == {**shown.body, "dry_run": False, "kept": done.body["kept"]}
+    return done
 
 
 def offered(path):
@@ -85,7 +97,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(kept):
     name = lab.newcomer()
     uid, before = lab.uid_of(name), lab.health()
     offered(kept)
-    answer = restore(dry_run=True)
+    answer = plan()
     assert answer.status == 200, answer
     assert (answer.body["dry_run"], answer.body["kept"]) == (True, None)
     assert answer.body["gone"] == [{"name": name, "uid": uid}]
@@ -121,7 +133,7 @@ def test_who_came_after_the_copy_is_gone_and_never_comes_back(kept):
     lab.service("restart", "sessiond-api")
     lab.eventually(lab.is_well, lab.UP_WITHIN_S)
     assert lab.user_add(name=name).status == 409
-    following = lab.user_add(email=f"{name}@example.org")
+    following = lab.user_add(email="following@example.org")
     assert following.status == 201 and following.body["uid"] > max(uid, gid), following
 
 
@@ -135,7 +147,11 @@ def test_who_was_deleted_after_the_copy_is_back_as_who_they_were(kept):
     offered(kept)
     answer = restore()
     assert (answer.status, answer.body["gone"]) == (200, []), answer
+    assert answer.body["back"] == [{"name": name, "uid": uid}]
     assert lab.uid_of(name) == uid
+    assert lab.api("GET", f"/v1/users/{name}").body["state"] == "locked"
+    assert lab.api("PATCH", f"/v1/users/{name}", {"locked": False}).status == 200
+    assert lab.ssh(name, lab.mint(name)["code"], "echo in").stdout == "in\n"
     assert lab.user_add(name=name).status == 409
 
 
@@ -180,6 +196,104 @@ def test_links_that_were_open_in_the_copy_stay_dead(kept):
     assert lab.ssh(name, lab.mint(name)["code"], "echo in").stdout == "in\n"  # positive control
 
 
+def test_rights_that_were_taken_away_stay_away(kept):
+    name, caller = lab.newcomer(), {"uid": 4711, "groups": ["course-a"], "verbs": ["users", "runs"]}
+    uid = lab.uid_of(name)
+    assert lab.api("POST", "/v1/callers", caller).status == 200
+    backup()
+    shutil.copyfile(BACKUP, kept)
+    assert lab.api("DELETE", "/v1/callers/4711").status == 204
+    assert lab.api("PATCH", f"/v1/users/{name}", {"locked": True}).status == 200
+    callers = lab.api("GET", "/v1/callers").body
+    offered(kept)
+    answer = restore()
+    assert answer.status == 200, answer
+    assert answer.body["locked"] == [{"name": name, "uid": uid}]
+    assert answer.body["callers_dropped"] == [caller]
+    assert lab.api("GET", f"/v1/users/{name}").body["state"] == "locked"
+    assert lab.api("GET", "/v1/callers").body == callers
+
+
+@pytest.mark.parametrize("whose", ["uid", "name"])
+def test_what_a_local_account_has_by_now_is_refused(kept, whose):
+    name = lab.newcomer()
+    uid = lab.uid_of(name)
+    backup()
+    shutil.copyfile(BACKUP, kept)
+    assert lab.api("DELETE", f"/v1/users/{name}").status == 200
+    account = ("-u", str(uid), "localdave") if whose == "uid" else ("-u", "4321", name)
+    lab.command("useradd", "-M", *account)
+    try:
+        before = lab.health()["generation"]
+        offered(kept)
+        shown = plan()
+        assert (shown.status, shown.body["field"]) == (409, "file"), shown
+        assert name in shown.body["message"] and "taken on this host" in shown.body["message"]
+        assert lab.health()["generation"] == before
+        assert lab.uid_of(name) == (None if whose == "uid" else 4321)
+    finally:
+        lab.command("userdel", account[-1])
+    assert restore().status == 200
+    assert lab.uid_of(name) == uid
+
+
+def test_an_account_that_comes_after_the_dry_run_is_seen(kept):
+    name = lab.newcomer()
+    uid = lab.uid_of(name)
+    backup()
+    shutil.copyfile(BACKUP, kept)
+    assert lab.api("DELETE", f"/v1/users/{name}").status == 200
+    offered(kept)
+    shown = plan()
+    assert shown.status == 200, shown
+    lab.command("useradd", "-M", "-u", str(uid), "localdave")
+    try:
+        answer = lab.api("POST", "/v1/restore", {"digest": shown.body["digest"]})
+        assert (answer.status, answer.body["field"]) == (409, "file"), answer
+        assert lab.uid_of(name) is None
+    finally:
+        lab.command("userdel", "localdave")
+
+
+def test_another_file_than_the_one_shown_is_refused(kept, tmp_path):
+    offered(kept)
+    shown = plan()
+    lab.newcomer()
+    backup()
+    shutil.copyfile(BACKUP, tmp_path / "other.db")
+    before = lab.health()["generation"]
+    offered(tmp_path / "other.db")
+    answer = lab.api("POST", "/v1/restore", {"digest": shown.body["digest"]})
+    assert (answer.status, answer.body["field"]) == (400, "digest"), answer
+    answer = lab.api("POST", "/v1/restore", {})
+    assert (answer.status, answer.body["field"]) == (400, "digest"), answer
+    assert lab.health()["generation"] == before
+    assert restore().status == 200  # positive control
+
+
+def test_a_restore_that_could_not_be_published_ends_what_must_end(kept):
+    """It is stored: the answer must not say that the file is bad, and who is gone loses what runs."""
+    name = lab.newcomer()
+    uid = lab.uid_of(name)
+    index = f"{lab.STATE}/nss/index"
+    with lab.Session(name) as session:
+        assert session.says("echo in") == "in\n"
+        offered(kept)
+        shown = plan()
+        os.rename(index, f"{index}.kept")
+        os.mkdir(index, 0o700)
+        try:
+            answer = lab.api("POST", "/v1/restore", {"digest": shown.body["digest"]})
+            assert (answer.status, answer.body["field"]) == (500, None), answer
+            assert "restored" in answer.body["message"]
+            lab.eventually(lambda: not lab.procs_of_uid(uid), 5)
+        finally:
+            os.rmdir(index)
+            os.rename(f"{index}.kept", index)
+    assert lab.api("POST", "/v1/index", {}).status == 200
+    assert lab.uid_of(name) is None
+
+
 def damaged(path):
     with open(path, "r+b") as file:
         file.seek(4096)
@@ -211,9 +325,10 @@ def test_a_bad_file_is_refused_and_changes_nothing(kept, spoil):
     before = lab.health()
     spoil(kept)
     offered(kept)
-    for dry_run in (True, False):
-        answer = restore(dry_run=dry_run)
-        assert (answer.status, answer.body["field"]) == (400, "file"), answer
+    for body in ({"dry_run": True}, {"digest": "0" * 64}):
+        answer = lab.api("POST", "/v1/restore", body)
+        wanted = "digest" if "digest" in body and spoil is not no_database else "file"
+        assert (answer.status, answer.body["field"]) == (400, wanted), answer
     after = lab.health()
     assert (after["generation"], after["users"]) == (before["generation"], before["users"])
 
@@ -221,24 +336,25 @@ def test_a_bad_file_is_refused_and_changes_nothing(kept, spoil):
 def test_a_file_of_somebody_else_is_refused(kept):
     offered(kept)
     os.chown(RESTORE, 0, 0)
-    assert restore(dry_run=True).body["field"] == "file"
+    assert plan().body["field"] == "file"
     os.unlink(RESTORE)
     offered(kept)
     os.link(RESTORE, RESTORE + ".link")
-    assert restore(dry_run=True).body["field"] == "file"
+    assert plan().body["field"] == "file"
     os.unlink(RESTORE + ".link")
     os.unlink(RESTORE)
     os.symlink(kept, RESTORE)
-    assert restore(dry_run=True).body["field"] == "file"
+    assert plan().body["field"] == "file"
     os.unlink(RESTORE)
-    assert restore(dry_run=True).body["field"] == "file"  # none at all
+    assert plan().body["field"] == "file"  # none at all
     offered(kept)
-    assert restore(dry_run=True).status == 200  # positive control
+    assert plan().status == 200  # positive control
 
 
 @pytest.mark.parametrize("path, body, field", [
     ("/v1/backup", {"file": "/etc/passwd"}, "file"), ("/v1/restore", {"file": "x"}, "file"),
-    ("/v1/restore", {"dry_run": "yes"}, "dry_run")])
+    ("/v1/restore", {"dry_run": "yes"}, "dry_run"), ("/v1/restore", {}, "digest"),
+    ("/v1/restore", {"digest": "x" * 65}, "digest")])
 def test_nothing_else_can_be_said(path, body, field):
     answer = lab.api("POST", path, body)
     assert (answer.status, answer.body["field"]) == (400, field), answer

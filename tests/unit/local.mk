@@ -131,7 +131,7 @@ EXTRA_DIST += tests/fuzz/corpus tests/fuzz/index.corpus
 registry_tests = test_name test_index_write test_registry test_registry_user test_registry_caller \
 	test_registry_crash test_registry_external_id test_registry_index test_registry_link test_registry_link_crash \
 	test_registry_schema test_registry_session test_registry_state test_registry_ledger \
-	test_registry_change test_registry_group test_registry_batch test_registry_backup \
+	test_registry_change test_registry_group test_registry_batch test_registry_backup test_registry_restore \
 	test_registry_refusal \
 	test_registry_kill
 check_PROGRAMS += $(registry_tests)
@@ -170,6 +170,9 @@ test_registry_schema_LDADD = $(registry_test_libs)
 test_registry_backup_SOURCES = %D%/test_registry_backup.c $(registry_test_fixture)
 test_registry_backup_CPPFLAGS = $(registry_test_cppflags)
 test_registry_backup_LDADD = $(registry_test_libs)
+test_registry_restore_SOURCES = %D%/test_registry_restore.c $(registry_test_fixture)
+test_registry_restore_CPPFLAGS = $(registry_test_cppflags)
+test_registry_restore_LDADD = $(registry_test_libs)
 test_registry_batch_SOURCES = %D%/test_registry_batch.c $(registry_test_fixture)
 test_registry_batch_CPPFLAGS = $(registry_test_cppflags)
 test_registry_batch_LDADD = $(registry_test_libs)

@@ -162,6 +162,41 @@ void file_copy(const char *from, const char *to)
     assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
 }
 
+void backup_take(struct fixture *f)
+{
+    struct registry_backup backup;
+    int r = registry_backup(f->reg, &backup);
+
+    if (r < 0)
+        fail_msg("registry_backup: %s", registry_error(f->reg));
+    assert_int_equal(rename(path_of(f, "registry/" REGISTRY_BACKUP_NAME), path_of(f, "kept.db")),
+                     0);
+}
+
+int64_t copy_sql(const char *path, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3 *db = NULL;
+    int64_t value = -1;
+    int rc;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    for (; sql && *sql; (void)sqlite3_finalize(s)) {
+        rc = sqlite3_prepare_v2(db, sql, -1, &s, &sql);
+        if (rc == SQLITE_OK && !s)
+            break;
+        if (rc == SQLITE_OK)
+            rc = sqlite3_step(s);
+        if (rc == SQLITE_ROW)
+            value = sqlite3_column_int64(s, 0);
+        else if (rc != SQLITE_DONE)
+            fail_msg("%s", sqlite3_errmsg(db));
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return value;
+}
+
 int kept_remove(const char *dir)
 {
     char path[160];

@@ -38,6 +38,12 @@ int64_t sql_value(const struct fixture *f, const char *sql);
 char *file_text(const char *path);
 void file_copy(const char *from, const char *to); /* replaces @to */
 
+/* A backup of the open registry as kept.db in the state directory. */
+void backup_take(struct fixture *f);
+
+/* SQL on a copy; the first column of the last row. */
+int64_t copy_sql(const char *path, const char *sql);
+
 /* Remove what restores kept: it would fill the disk in the end. Return: 0 or a negative errno. */
 int kept_remove(const char *dir);
 

@@ -145,6 +145,7 @@ static void group_change_at_random(struct fixture *f, char name[NAME_SIZE])
 /* And back to what was a moment ago. */
 static void restore_at_random(struct fixture *f)
 {
+    const struct restore_how how = {.taken = taken_none, .is_rehearsal = random_below(2) == 0};
     struct registry_restored back;
     struct registry_backup backup;
 
@@ -154,7 +155,7 @@ static void restore_at_random(struct fixture *f)
     assert_int_equal(rename(path_of(f, "registry/" REGISTRY_BACKUP_NAME),
                             path_of(f, "registry/" REGISTRY_RESTORE_NAME)),
                      0);
-    if (registry_restore(f->reg, random_below(2) == 0, NULL, NULL, &back) < 0)
+    if (registry_restore(f->reg, &how, &back) < 0)
         fail_msg("registry_restore: %s", registry_error(f->reg));
 }
 

@@ -139,11 +139,12 @@ static void restores(struct registry *reg, const char *dir, unsigned round, int 
     (void)snprintf(from, sizeof(from), "%s/kept.db", dir);
     (void)snprintf(to, sizeof(to), "%s/" RESTORE_DB, dir);
     for (unsigned i = 0;; i++) {
+        const struct restore_how how = {.taken = taken_none};
         struct registry_restored back;
 
         create_one(reg, round, i, pipe_fd);
         file_copy(from, to);
-        if (registry_restore(reg, false, NULL, NULL, &back) < 0)
+        if (registry_restore(reg, &how, &back) < 0)
             _exit(7);
         say(pipe_fd, 0, "restored");
     }
