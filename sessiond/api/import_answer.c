@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sessiond/api/json_out.h"
+#include "sessiond/api/value.h"
 #include "sessiond/api/verdict.h"
 
 #include "common/banned.h"
@@ -22,6 +23,25 @@ static int fault_add(struct request *rq, struct import_input *in, size_t row,
     (void)snprintf(prefix, sizeof(prefix), "users[%zu].", row);
     if (verdict_of_user(rq->app->reg, verdict, &in->specs[row], prefix, "groups", &e) == 0)
         return 0;
+    return import_input_fault(in, row, &e);
+}
+
+/* The row that the registry stopped at: what it wants may be free but for a row before it. */
+static int fault_of_bad(struct request *rq, struct import_input *in, registry_taken_fn taken,
+                        void *arg, size_t row, enum user_verdict verdict)
+{
+    const struct user_spec *spec = &in->specs[row];
+    enum user_verdict alone = verdict;
+    char field[32];
+    struct error e;
+
+    if (verdict != USER_NAME_TAKEN || !spec->name ||
+        user_check(rq->app->reg, spec, taken, arg, &alone) < 0 || alone == USER_NAME_TAKEN)
+        return fault_add(rq, in, row, verdict);
+    (void)snprintf(field, sizeof(field), "users[%zu].name", row);
+    (void)error_set(&e, MHD_HTTP_CONFLICT, STATUS_BAD_REQUEST, field,
+                    "The name %s is made for an entry before this one: name both.",
+                    VALUE(spec->name));
     return import_input_fault(in, row, &e);
 }
 
@@ -50,7 +70,7 @@ void import_refuse(struct request *rq, struct import_input *in, registry_taken_f
                    size_t bad, enum user_verdict verdict)
 {
     json_t *errors = NULL;
-    int r = bad < in->n ? fault_add(rq, in, bad, verdict) : 0;
+    int r = bad < in->n ? fault_of_bad(rq, in, taken, arg, bad, verdict) : 0;
 
     if (r == 0)
         r = look_at_others(rq, in, taken, arg);

@@ -42,8 +42,8 @@ static int refuse_taken_name(struct registry *reg, const struct place *at, const
     enum used_by by = USED_BY_NOBODY;
     const char *value = VALUE(name);
 
-    /* If it cannot be found out, it is taken all the same. */
-    (void)name_used_by(reg, name, &by);
+    if (name_used_by(reg, name, &by) < 0)
+        return refuse(at, 409, "name", "The name %s is taken.", value);
     switch (by) {
     case USED_BY_USER:
         return refuse(at, 409, "name", "The name %s is that of a user.", value);
@@ -63,7 +63,8 @@ static int refuse_taken_uid(struct registry *reg, const struct place *at, uint32
 {
     enum used_by by = USED_BY_NOBODY;
 
-    (void)id_used_by(reg, uid, &by);
+    if (id_used_by(reg, uid, &by) < 0)
+        return refuse(at, 409, "uid", "The uid %u is taken.", uid);
     switch (by) {
     case USED_BY_USER:
         return refuse(at, 409, "uid", "The uid %u is that of a user.", uid);

@@ -141,11 +141,12 @@ def test_a_hundred_errors_are_named_and_no_more():
         f"users[{i}].name" for i in range(100)]
 
 
-def test_a_name_that_only_another_source_has_is_found_when_the_rest_is_good():
-    """As far as one lab can show it: two rows that want one name, of which one makes it itself."""
+def test_a_name_that_another_row_makes_is_found_when_the_rest_is_good():
     rows = [{"email": "impmade@example.org"}, {"name": "impmade"}]
     answer = imported(rows, dry_run=True)
     refused(answer, 409, "users[1].name")
+    assert answer.body["message"] == (
+        "The name impmade is made for an entry before this one: name both.")
     assert len(answer.body["errors"]) == 1
     assert lab.uid_of("impmade") is None
 
