@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum filter_profile {
     FILTER_RUN = 0,   /* a run: AF_UNIX only as a connected pair */
@@ -60,5 +61,31 @@ const struct filter_rule *filter_rule_get(size_t i);
  * Return: 0, -EINVAL for an unknown profile, -ENOMEM, or libseccomp's negative errno.
  */
 int filter_build(enum filter_profile profile, struct sock_filter **ret_insns, size_t *ret_count);
+
+/* --- text, filter_show.c */
+
+/**
+ * filter_when_put() - The conditions of a row in words: "family is 2 and type & 0xf is 3"
+ * @r: The row
+ * @to: Where to; "always" if there is none
+ *
+ * Return: 0, -ENOENT if an argument of the call has no name yet (filter_show.c), or -EIO.
+ */
+int filter_when_put(const struct filter_rule *r, FILE *to);
+
+/* What the caller gets, by name: "EPERM" ... or "success". Static. */
+const char *filter_error_name(const struct filter_rule *r);
+
+/**
+ * filter_show() - The rows of one profile, a line each, in the order of the table
+ * @profile: Which
+ * @to: Where to
+ *
+ * Call (or numbers "471-511"), conditions, what it gives, reason and source, between tabs. Rows of
+ * calls that this architecture does not have are left out.
+ *
+ * Return: 0, or as filter_when_put().
+ */
+int filter_show(enum filter_profile profile, FILE *to);
 
 #endif

@@ -15,6 +15,7 @@ libpolicy_config_la_LIBADD = libcommon.la $(CONFUSE_LIBS)
 
 libpolicy_la_SOURCES = \
 	%D%/filter.c %D%/filter.h \
+	%D%/filter_show.c \
 	%D%/netrules.c %D%/netrules.h \
 	%D%/netrules_seen.c %D%/netrules_seen.h \
 	%D%/plan.c %D%/plan.h \

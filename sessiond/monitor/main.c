@@ -85,6 +85,7 @@ const char *argp_program_version = PACKAGE_STRING;
 #define OPTION_CHECK   257
 #define OPTION_SHOW    258
 #define OPTION_EXPLAIN 259
+#define OPTION_FILTER  260
 
 static const struct argp_option options[] = {
     {"check-policy", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
@@ -92,6 +93,8 @@ static const struct argp_option options[] = {
     {"show-policy", OPTION_SHOW, "FILE", OPTION_ARG_OPTIONAL, "Show all of it, and exit", 0},
     {"explain-policy", OPTION_EXPLAIN, "UID[:GID,...]", 0,
      "Show what this user gets by it, and exit", 0},
+    {"show-filter", OPTION_FILTER, "run|login", 0,
+     "Show the system calls that runs or sessions do not get, and exit", 0},
     {"remove-network-rules", OPTION_REMOVE_RULES, 0, 0,
      "Take the network rules away, and exit: participants are no longer held", 0},
     {"resolver", 'r', "ADDRESS", 0, "Open ADDRESS on port 53 to runs with net public (repeatable)",
@@ -119,7 +122,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         d->tool_file = arg;
         return 0;
     case OPTION_EXPLAIN:
-        d->tool = POLICY_TOOL_EXPLAIN;
+    case OPTION_FILTER:
+        d->tool = key == OPTION_EXPLAIN ? POLICY_TOOL_EXPLAIN : POLICY_TOOL_FILTER;
         d->tool_who = arg;
         return 0;
     case 'r':
@@ -147,7 +151,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_ARG:
-        if (d->tool != POLICY_TOOL_NONE && !d->tool_file) {
+        if (d->tool != POLICY_TOOL_NONE && d->tool != POLICY_TOOL_FILTER && !d->tool_file) {
             d->tool_file = arg;
             return 0;
         }

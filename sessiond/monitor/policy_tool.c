@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* policy_tool.c - sessiond as a tool: check, show and explain a policy. */
+/* policy_tool.c - sessiond as a tool: check, show and explain a policy, show a filter. */
 #include "sessiond/monitor/policy_tool.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/str.h"
 #include "common/wire.h"
+#include "policy/filter.h"
 #include "policy/plan.h"
 
 #include "common/banned.h"
@@ -121,18 +122,38 @@ static int explain(const struct policy *policy, const char *text)
     return 0;
 }
 
-int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
+/* It is part of the program: no policy says anything of it. */
+static int filter_explain(const char *profile)
 {
-    static struct policy policy;
-    struct config_error error;
-    int r, code = 0;
+    if (strcmp(profile, policy_kind_names[POLICY_RUN]) == 0)
+        return filter_show(FILTER_RUN, stdout) < 0 ? EX_IOERR : 0;
+    if (strcmp(profile, policy_kind_names[POLICY_LOGIN]) == 0)
+        return filter_show(FILTER_LOGIN, stdout) < 0 ? EX_IOERR : 0;
+    (void)fprintf(stderr, "sessiond: '%s' is not run or login\n", profile);
+    return EX_USAGE;
+}
 
-    r = file ? config_read_file(file, CONFIG_ANY_OWNER, &policy, &error)
-             : config_read(config_dir, 0, &policy, &error);
+static int policy_get(const char *file, struct policy *policy)
+{
+    struct config_error error;
+    int r;
+
+    r = file ? config_read_file(file, CONFIG_ANY_OWNER, policy, &error)
+             : config_read(config_dir, 0, policy, &error);
     if (r < 0) {
         (void)fprintf(stderr, "%s\n", error.text);
         return EX_CONFIG;
     }
+    return 0;
+}
+
+int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
+{
+    static struct policy policy;
+    int code = tool == POLICY_TOOL_FILTER ? 0 : policy_get(file, &policy);
+
+    if (code != 0)
+        return code;
     switch (tool) {
     case POLICY_TOOL_NONE:
         break;
@@ -144,6 +165,9 @@ int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
         break;
     case POLICY_TOOL_EXPLAIN:
         code = explain(&policy, who);
+        break;
+    case POLICY_TOOL_FILTER:
+        code = filter_explain(who);
         break;
     }
     return fflush(stdout) != 0 || ferror(stdout) ? EX_IOERR : code;

@@ -23,8 +23,8 @@ test_notify_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_notify_LDADD = libsessiond_shared.la libcommon.la $(CMOCKA_LIBS)
 
 # --- what is installed
-dist_check_SCRIPTS += %D%/tst_apparmor %D%/tst_install %D%/tst_units
-TESTS += %D%/tst_apparmor %D%/tst_install %D%/tst_units
+dist_check_SCRIPTS += %D%/tst_apparmor %D%/tst_install %D%/tst_syscalls_page %D%/tst_units
+TESTS += %D%/tst_apparmor %D%/tst_install %D%/tst_syscalls_page %D%/tst_units
 
 # --- the monitor's eye on logins
 check_PROGRAMS += test_lease
