@@ -211,16 +211,20 @@ test_config_SOURCES = %D%/test_config.c
 test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
 test_config_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
-TESTS += test_filter test_filter_live test_netrules test_netrules_live test_netrules_seen
+check_PROGRAMS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
+TESTS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
 policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 policy_test_ldadd = libpolicy.la $(CMOCKA_LIBS)
-test_filter_SOURCES = %D%/test_filter.c %D%/bpf_eval.c %D%/bpf_eval.h
+filter_test_fixture = %D%/bpf_eval.c %D%/bpf_eval.h %D%/filter_fixture.c %D%/filter_fixture.h
+test_filter_SOURCES = %D%/test_filter.c $(filter_test_fixture)
 test_filter_CPPFLAGS = $(policy_test_cppflags)
 test_filter_LDADD = $(policy_test_ldadd)
 test_filter_live_SOURCES = %D%/test_filter_live.c
 test_filter_live_CPPFLAGS = $(policy_test_cppflags)
 test_filter_live_LDADD = $(policy_test_ldadd)
+test_filter_rows_SOURCES = %D%/test_filter_rows.c $(filter_test_fixture)
+test_filter_rows_CPPFLAGS = $(policy_test_cppflags) $(SECCOMP_CFLAGS)
+test_filter_rows_LDADD = $(policy_test_ldadd) $(SECCOMP_LIBS)
 test_netrules_SOURCES = %D%/test_netrules.c
 test_netrules_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_LDADD = $(policy_test_ldadd)

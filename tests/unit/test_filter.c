@@ -22,92 +22,30 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "tests/unit/bpf_eval.h"
+#include "tests/unit/filter_fixture.h"
 
 #include "common/banned.h"
 
-#if defined(__x86_64__)
-#define ARCH_NATIVE AUDIT_ARCH_X86_64
-#else
-#define ARCH_NATIVE AUDIT_ARCH_AARCH64
-#endif
-#define X32_BIT  0x40000000
-#define HIGH_BIT (1ull << 32)
-
-struct program {
-    struct sock_filter *insns;
-    size_t count;
-};
-
-static struct program programs[2];
 static const enum filter_profile profiles[] = {FILTER_RUN, FILTER_LOGIN};
-
-static int programs_build(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        if (filter_build(profiles[i], &programs[i].insns, &programs[i].count) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int programs_free(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < 2; i++)
-        free(programs[i].insns);
-    return 0;
-}
-
-/* What a call that succeeds without effect is answered with. */
-#define PRETENDED (-1)
-
-/* 0: allowed; else the errno, or PRETENDED. Any other verdict (kill, trap ...) fails the test. */
-static int answer(enum filter_profile p, const struct seccomp_data *d)
-{
-    uint32_t action = bpf_eval(programs[p].insns, programs[p].count, d);
-
-    if (action == SECCOMP_RET_ALLOW)
-        return 0;
-    assert_int_equal(action & SECCOMP_RET_ACTION_FULL, SECCOMP_RET_ERRNO);
-    return action & SECCOMP_RET_DATA ? (int)(action & SECCOMP_RET_DATA) : PRETENDED;
-}
 
 static int call(enum filter_profile p, long nr, uint64_t a0, uint64_t a1, uint64_t a2)
 {
     struct seccomp_data d = {.nr = (int)nr, .arch = ARCH_NATIVE, .args = {a0, a1, a2}};
 
-    return answer(p, &d);
-}
-
-static bool row_applies(const struct filter_rule *r, enum filter_profile p,
-                        const struct seccomp_data *d)
-{
-    if (!(r->profiles & FILTER_IN(p)) || d->nr < r->nr_first || d->nr > r->nr_last)
-        return false;
-    for (size_t i = 0; i < r->cmp_count; i++) {
-        uint64_t v = d->args[r->cmp[i].arg] & r->cmp[i].mask;
-
-        if (r->cmp[i].is_nonzero && v != 0)
-            continue;
-        if (r->cmp[i].is_nonzero || v < r->cmp[i].first || v > r->cmp[i].last)
-            return false;
-    }
-    return true;
+    return filter_answer(p, &d);
 }
 
 /* Several rows may hold; any of their errnos is right, and allowing is right only without any. */
 static void assert_as_table(enum filter_profile p, const struct seccomp_data *d)
 {
-    int got = answer(p, d);
+    int got = filter_answer(p, d);
     bool any = false, same = false;
     const struct filter_rule *r;
 
     for (size_t i = 0; (r = filter_rule_get(i)); i++) {
-        if (row_applies(r, p, d)) {
+        if (filter_row_applies(r, p, d)) {
             any = true;
-            same = same || (r->error ? r->error : PRETENDED) == got;
+            same = same || filter_row_answer(r) == got;
         }
     }
     if (any ? !same : got != 0)
@@ -454,18 +392,18 @@ static void other_entries_of_the_kernel_are_enosys(void **state)
     for (int nr = 0; nr < 600; nr++) {
         d.nr = nr;
         d.arch = AUDIT_ARCH_I386;
-        assert_int_equal(answer(FILTER_RUN, &d), ENOSYS);
+        assert_int_equal(filter_answer(FILTER_RUN, &d), ENOSYS);
         d.arch = AUDIT_ARCH_ARM;
-        assert_int_equal(answer(FILTER_RUN, &d), ENOSYS);
+        assert_int_equal(filter_answer(FILTER_RUN, &d), ENOSYS);
 #ifdef __x86_64__
         d.arch = ARCH_NATIVE;
         d.nr = nr | X32_BIT;
-        assert_int_equal(answer(FILTER_RUN, &d), ENOSYS);
+        assert_int_equal(filter_answer(FILTER_RUN, &d), ENOSYS);
 #endif
     }
     /* Positive control: the same call by the native entry. */
     d = (struct seccomp_data){.nr = __NR_getpid, .arch = ARCH_NATIVE};
-    assert_int_equal(answer(FILTER_RUN, &d), 0);
+    assert_int_equal(filter_answer(FILTER_RUN, &d), 0);
 }
 
 static void every_row_is_complete(void **state)
@@ -519,5 +457,6 @@ int main(void)
         cmocka_unit_test(a_profile_that_does_not_exist_is_refused),
     };
 
-    return cmocka_run_group_tests_name("filter", tests, programs_build, programs_free);
+    return cmocka_run_group_tests_name("filter", tests, filter_programs_build,
+                                       filter_programs_free);
 }
