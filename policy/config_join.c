@@ -110,6 +110,14 @@ static struct config_place blame(struct config_drafts *d, struct config_draft *d
     return draft->at[a].line > draft->at[b].line ? draft->at[a] : draft->at[b];
 }
 
+/* "none" is more than any time. */
+static bool is_above(enum policy_key key, uint64_t low, uint64_t high)
+{
+    if (policy_keys[key].type != POLICY_TIME_CPU)
+        return low > high;
+    return high > 0 && (low == 0 || low > high);
+}
+
 static int order_check(struct config_drafts *d, uint32_t i, const struct policy *policy,
                        enum policy_key low, enum policy_key high)
 {
@@ -117,7 +125,7 @@ static int order_check(struct config_drafts *d, uint32_t i, const struct policy 
     char low_text[POLICY_VALUE_SIZE], high_text[POLICY_VALUE_SIZE];
     struct config_draft *draft = &d->drafts[i];
 
-    if (!policy_key_is_of(low, p->kind) || p->values[low] <= p->values[high])
+    if (!policy_key_is_of(low, p->kind) || !is_above(low, p->values[low], p->values[high]))
         return 0;
     policy_value_text(low, p->values[low], low_text);
     policy_value_text(high, p->values[high], high_text);
@@ -211,6 +219,7 @@ static int profile_check(struct config_drafts *d, uint32_t i, const struct polic
         {POLICY_KEY_TMP, POLICY_KEY_MEMORY},    {POLICY_KEY_VAR_TMP, POLICY_KEY_MEMORY},
         {POLICY_KEY_SHM, POLICY_KEY_MEMORY},    {POLICY_KEY_HOME, POLICY_KEY_MEMORY},
         {POLICY_KEY_WALL, POLICY_KEY_WALL_MAX}, {POLICY_KEY_OUTPUT, POLICY_KEY_OUTPUT_MAX},
+        {POLICY_KEY_CPU_TIME, POLICY_KEY_CPU_TIME_MAX},
     };
     int r = 0;
 

@@ -107,6 +107,7 @@ struct plan {
     char profile[NAME_SIZE];
     char user_profile[NAME_SIZE];
     uint32_t wall_ms; /* of a run */
+    uint32_t cpu_ms;  /* processor time of all of a run together; 0: no limit */
     struct plan_cgroup leaf;
     struct plan_cgroup user; /* all runs and sessions of the user */
     uint32_t rlimit_count;
@@ -119,6 +120,9 @@ struct plan {
 /* What a caller asks for. */
 struct plan_ask {
     uint32_t wall_ms; /* 0: whatever the profile says */
+    uint32_t cpu_ms;  /* likewise */
+    /* Somebody counts the time of the run as a whole. If not, each process has the limit alone. */
+    bool cpu_is_counted;
 };
 
 /**
@@ -129,6 +133,9 @@ struct plan_ask {
  *
  * A run or session never has more memory or processes than all of its user's together, and no file
  * system that is larger than its memory.
+ *
+ * RLIMIT_CPU is in whole seconds, rounded up. Where the time of the run is counted it is a second
+ * more: it comes after whoever counts, and is there if that fails.
  *
  * Return: 0, or -ERANGE: more than the profile allows.
  */

@@ -76,7 +76,9 @@ enum policy_type {
     X(WALL_MAX, "wall_max", POLICY_TIME, 1u, 100, 3600000, 600000, 0, 0,                           \
       "time that a run may ask for")                                                               \
     X(CPU_TIME, "cpu_time", POLICY_TIME_CPU, 1u, 1000, 3600000, 0, 0, 0,                           \
-      "processor time of each process")                                                            \
+      "processor time of a run that asks for none")                                                \
+    X(CPU_TIME_MAX, "cpu_time_max", POLICY_TIME_CPU, 1u, 1000, 3600000, 0, 0, 0,                   \
+      "processor time that a run may ask for")                                                     \
     X(OUTPUT, "output", POLICY_KIB, 1u, POLICY_KI, 16 * POLICY_MI, 1024 * POLICY_KI, 0, 0,         \
       "output that is passed on of a run that asks for none")                                      \
     X(OUTPUT_MAX, "output_max", POLICY_KIB, 1u, POLICY_KI, 16 * POLICY_MI, 16 * POLICY_MI, 0, 0,   \

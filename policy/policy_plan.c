@@ -31,7 +31,12 @@ static void rlimit_add(struct plan *p, int resource, uint64_t value)
     p->rlimits[p->rlimit_count++] = (struct plan_rlimit){.resource = resource, .value = value};
 }
 
-static void rlimits_fill(struct plan *p, const uint64_t *v)
+static uint64_t rlimit_cpu_s(const struct plan *p, const struct plan_ask *ask)
+{
+    return (p->cpu_ms + 999ull) / 1000 + (ask->cpu_is_counted ? 1 : 0);
+}
+
+static void rlimits_fill(struct plan *p, const uint64_t *v, const struct plan_ask *ask)
 {
     /* 1, not 0: a core pattern that is a pipe ignores 0, and the kernel skips the dump at 1. */
     rlimit_add(p, RLIMIT_CORE, 1);
@@ -43,8 +48,8 @@ static void rlimits_fill(struct plan *p, const uint64_t *v)
     rlimit_add(p, RLIMIT_MSGQUEUE, 0);
     rlimit_add(p, RLIMIT_RTPRIO, 0);
     rlimit_add(p, RLIMIT_NICE, 0);
-    if (v[POLICY_KEY_CPU_TIME] > 0)
-        rlimit_add(p, RLIMIT_CPU, v[POLICY_KEY_CPU_TIME] / 1000);
+    if (p->cpu_ms > 0)
+        rlimit_add(p, RLIMIT_CPU, rlimit_cpu_s(p, ask));
 }
 
 static void sizes_fill(struct plan *p, const uint64_t *v)
@@ -74,6 +79,10 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
         if (ask->wall_ms > v[POLICY_KEY_WALL_MAX])
             return -ERANGE;
         p.wall_ms = ask->wall_ms > 0 ? ask->wall_ms : (uint32_t)v[POLICY_KEY_WALL];
+        *ret_field = "cpu_ms";
+        if (v[POLICY_KEY_CPU_TIME_MAX] > 0 && ask->cpu_ms > v[POLICY_KEY_CPU_TIME_MAX])
+            return -ERANGE;
+        p.cpu_ms = ask->cpu_ms > 0 ? ask->cpu_ms : (uint32_t)v[POLICY_KEY_CPU_TIME];
     }
     (void)str_copy(p.profile, sizeof(p.profile), mine->name);
     (void)str_copy(p.user_profile, sizeof(p.user_profile), all->name);
@@ -93,7 +102,7 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
          * shell outlives the program that took all memory. */
         .oom_group = kind == POLICY_RUN,
     };
-    rlimits_fill(&p, v);
+    rlimits_fill(&p, v, ask);
     sizes_fill(&p, v);
     p.tree_count = mine->tree_count;
     memcpy(p.trees, mine->trees, sizeof(p.trees));

@@ -136,7 +136,7 @@ static int read_key(enum policy_kind kind, enum policy_key key, const char *valu
         text, sizeof(text),
         "user {\n memory = 256G\n pids = 16384\n}\n%s {\n memory = 256G\n%s\n %s = %s\n}\n",
         policy_kind_names[kind],
-        kind == POLICY_RUN ? " wall = 100ms\n wall_max = 1h\n output = 1K" : "",
+        kind == POLICY_RUN ? " wall = 100ms\n wall_max = 1h\n output = 1K cpu_time = 1s" : "",
         policy_keys[key].name, value);
     return read_text(text, &policy);
 }
@@ -313,6 +313,10 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"run {\n home = 1G\n memory = 768M\n}",
          ":3: run: home: 1G is more than memory, which is 768M"},
         {"run {\n wall = 20min\n}", ":2: run: wall: 20min is more than wall_max, which is 10min"},
+        {"run {\n cpu_time_max = 9s\n}",
+         ":2: run: cpu_time: none is more than cpu_time_max, which is 9s"},
+        {"run {\n cpu_time_max = 9s\n cpu_time = 10s\n}",
+         ":3: run: cpu_time: 10s is more than cpu_time_max, which is 9s"},
         {"run {\n output_max = 512K\n}",
          ":2: run: output: 1M is more than output_max, which is 512K"},
         {"run {\n memory = 2G\n}", ":2: run: memory: 2G is more than user: memory, which is 1536M"},

@@ -108,6 +108,7 @@ static void assert_plan_equal(const struct plan *a, const struct plan *b)
     assert_string_equal(a->profile, b->profile);
     assert_string_equal(a->user_profile, b->user_profile);
     assert_int_equal(a->wall_ms, b->wall_ms);
+    assert_int_equal(a->cpu_ms, b->cpu_ms);
     assert_cgroup_equal(&a->leaf, &b->leaf);
     assert_cgroup_equal(&a->user, &b->user);
     assert_int_equal(a->rlimit_count, b->rlimit_count);
@@ -258,6 +259,44 @@ static void who_asks_for_more_time_than_there_is_gets_nothing(void **state)
     assert_int_equal(policy_plan(&policy, POLICY_RUN, 10002, NULL, 0, &ask, &plan, &field), 0);
 }
 
+static void processor_time_is_of_the_run_and_the_rlimit_behind_it(void **state)
+{
+    static const struct {
+        uint32_t asked, cpu_ms;
+        bool is_counted;
+        uint64_t rlimit_s;
+    } cases[] = {
+        {0, 3000, false, 3}, {0, 3000, true, 4},    {1, 1, false, 1},       {1, 1, true, 2},
+        {1000, 1000, true, 2}, {1001, 1001, false, 2}, {9000, 9000, false, 9},
+    };
+    struct plan_ask ask = {.cpu_ms = 9001};
+    const char *field = "";
+    struct plan plan;
+
+    (void)state;
+    policy_defaults(&policy);
+    plan = plan_of(POLICY_RUN, 10001, 10020, 0);
+    assert_int_equal(plan.cpu_ms, 0);
+    assert_true(rlimit_of(&plan, RLIMIT_CPU) == UINT64_MAX);
+    /* Shipped is no maximum. */
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &ask, &plan, &field), 0);
+    assert_int_equal(plan.cpu_ms, 9001);
+    policy.profiles[POLICY_RUN].values[POLICY_KEY_CPU_TIME] = 3000;
+    policy.profiles[POLICY_RUN].values[POLICY_KEY_CPU_TIME_MAX] = 9000;
+    assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &ask, &plan, &field),
+                     -ERANGE);
+    assert_string_equal(field, "cpu_ms");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ask = (struct plan_ask){.cpu_ms = cases[i].asked, .cpu_is_counted = cases[i].is_counted};
+        assert_int_equal(policy_plan(&policy, POLICY_RUN, 10001, NULL, 0, &ask, &plan, &field), 0);
+        assert_int_equal(plan.cpu_ms, cases[i].cpu_ms);
+        assert_int_equal(rlimit_of(&plan, RLIMIT_CPU), cases[i].rlimit_s);
+    }
+    plan = plan_of(POLICY_LOGIN, 10001, 10020, 0);
+    assert_int_equal(plan.cpu_ms, 0);
+    assert_true(rlimit_of(&plan, RLIMIT_CPU) == UINT64_MAX);
+}
+
 static void every_file_system_of_a_run_is_bounded(void **state)
 {
     struct plan_entry own[PLAN_OWN_MAX];
@@ -376,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tree_is_an_allow_list),
         cmocka_unit_test(what_is_bound_comes_from_usr_and_etc),
+        cmocka_unit_test(processor_time_is_of_the_run_and_the_rlimit_behind_it),
         cmocka_unit_test(every_file_system_of_a_run_is_bounded),
         cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
         cmocka_unit_test(parents_come_before_their_children),
