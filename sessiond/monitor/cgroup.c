@@ -467,6 +467,15 @@ int cgroup_leaf_read(const struct cgroup_leaf *leaf, const char *members, pid_t 
     return leaf->cg->ops->read(&leaf->node, ret_r);
 }
 
+bool cgroup_counts_cpu(const struct cgroup *cg)
+{
+    struct wire_usage u = {.cpu_us = WIRE_NOT_KNOWN};
+
+    if (cg->ops)
+        cg->ops->usage(&cg->root, &u);
+    return u.cpu_us != WIRE_NOT_KNOWN;
+}
+
 bool cgroup_leaf_matches(const struct cgroup_leaf *leaf, const struct wire_receipt *r)
 {
     if (!leaf)

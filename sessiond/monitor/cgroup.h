@@ -28,8 +28,8 @@
 #include "common/wire.h"
 #include "policy/plan.h"
 
-/* memory, pids, cpu: as many trees at most, and descriptors that a new init needs. */
-#define CGROUP_TREES_MAX 3
+/* memory, pids, cpu, cpuacct: as many trees at most, and descriptors that a new init needs. */
+#define CGROUP_TREES_MAX 4
 
 struct cgroup;
 struct cgroup_leaf;
@@ -124,6 +124,9 @@ bool cgroup_leaf_matches(const struct cgroup_leaf *leaf, const struct wire_recei
 
 /* What it came to so far. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_usage);
+
+/* Does a leaf count the processor time of all that is in it? Asked of the directory of all. */
+bool cgroup_counts_cpu(const struct cgroup *cg);
 
 /* SIGKILL for everything in it, where the kernel can do that at one stroke. */
 void cgroup_leaf_kill(const struct cgroup_leaf *leaf);

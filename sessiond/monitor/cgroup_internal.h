@@ -13,6 +13,7 @@ enum cgroup_tree {
     CGROUP_MEMORY,
     CGROUP_PIDS,
     CGROUP_CPU,
+    CGROUP_CPUACCT, /* counts, limits nothing; only where it is a tree of its own */
 };
 
 /* One directory in each tree; -1 where a tree is not used. */

@@ -37,6 +37,7 @@ static int check(const struct cgroup_node *root, const char **ret_what)
         [CGROUP_MEMORY] = "memory.limit_in_bytes",
         [CGROUP_PIDS] = "cgroup.procs", /* pids.max is not in the root of a tree */
         [CGROUP_CPU] = "cpu.cfs_quota_us",
+        [CGROUP_CPUACCT] = "cpuacct.usage",
     };
     struct stat st[CGROUP_TREES_MAX] = {0};
 
@@ -207,6 +208,7 @@ static bool was_full(int dir)
 
 static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
 {
+    int cpu = leaf->dirs[leaf->dirs[CGROUP_CPUACCT] >= 0 ? CGROUP_CPUACCT : CGROUP_CPU];
     uint64_t cpu_ns;
 
     if (leaf->dirs[CGROUP_MEMORY] >= 0) {
@@ -220,9 +222,8 @@ static void usage(const struct cgroup_node *leaf, struct wire_usage *u)
         (void)cgroup_read_u64(leaf->dirs[CGROUP_PIDS], "pids.peak", &u->pids_peak);
         (void)cgroup_read_key(leaf->dirs[CGROUP_PIDS], "pids.events", "max", &u->pids_refused);
     }
-    /* There where cpu and cpuacct are one tree. */
-    if (leaf->dirs[CGROUP_CPU] >= 0 &&
-        cgroup_read_u64(leaf->dirs[CGROUP_CPU], "cpuacct.usage", &cpu_ns) == 0)
+    /* In the tree of cpu if the two are one. */
+    if (cpu >= 0 && cgroup_read_u64(cpu, "cpuacct.usage", &cpu_ns) == 0)
         u->cpu_us = cpu_ns / 1000;
 }
 
@@ -250,7 +251,11 @@ static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
 static const char *tree_name(enum cgroup_tree tree)
 {
     static const char *const names[CGROUP_TREES_MAX] = {
-        [CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpu"};
+        [CGROUP_MEMORY] = "memory",
+        [CGROUP_PIDS] = "pids",
+        [CGROUP_CPU] = "cpu",
+        [CGROUP_CPUACCT] = "cpuacct",
+    };
 
     return names[tree];
 }

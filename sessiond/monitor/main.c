@@ -104,7 +104,7 @@ static const struct argp_option options[] = {
      "to us; nothing starts without its limits",
      0},
     {"cgroup-v1", '1', "CONTROLLER=DIR", 0,
-     "The same for a host with version 1: memory, pids or cpu (repeatable)", 0},
+     "The same for a host with version 1: memory, pids, cpu, cpuacct (repeatable)", 0},
     {0},
 };
 
@@ -146,7 +146,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case '1':
         if (cgroup_config_v1(&d->groups, arg) < 0) {
-            argp_error(state, "'%s' is not memory=DIR, pids=DIR or cpu=DIR, each once", arg);
+            argp_error(state,
+                       "'%s' is not memory=DIR, pids=DIR, cpu=DIR or cpuacct=DIR, each once", arg);
             return EINVAL;
         }
         return 0;

@@ -13,6 +13,7 @@ import signal
 import time
 
 CONTROLLERS = ("memory", "pids", "cpu")
+COUNTER = "cpuacct"  # of version 1, of processor time
 EMPTY_WITHIN_S = 15
 
 
@@ -53,13 +54,15 @@ def places():
     for kind, options, top, point in mounts():
         if kind == "cgroup2" and set(CONTROLLERS) <= set(words(f"{point}/cgroup.subtree_control")):
             return {"--cgroup=": point}
-        for controller in CONTROLLERS:
+        for controller in (*CONTROLLERS, COUNTER):
             own = own_group(controller)
+            if controller == COUNTER and "cpu" in options:
+                continue  # one tree: cpu is enough
             if kind == "cgroup" and controller in options and own is not None:
                 path = point + os.path.join("/", os.path.relpath(own, top)).rstrip("/")
                 if os.path.isdir(path):
                     found[f"--cgroup-v1={controller}="] = path
-    if len(found) != len(CONTROLLERS):
+    if len(found.keys() - {f"--cgroup-v1={COUNTER}="}) != len(CONTROLLERS):
         raise CgroupError("the machine has no memory, pids and cpu controllers to use")
     return found
 

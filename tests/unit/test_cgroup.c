@@ -77,10 +77,13 @@ static void the_options_name_each_controller_once(void **state)
     (void)state;
     assert_int_equal(cgroup_config_v1(&c, "memory=/m"), 0);
     assert_int_equal(cgroup_config_v1(&c, "pids=/p"), 0);
+    assert_int_equal(cgroup_config_v1(&c, "cpuacct=/a"), 0);
+    assert_null(c.v1_dirs[CGROUP_CPU]);
     assert_int_equal(cgroup_config_v1(&c, "cpu=/c"), 0);
     assert_string_equal(c.v1_dirs[CGROUP_MEMORY], "/m");
     assert_string_equal(c.v1_dirs[CGROUP_PIDS], "/p");
     assert_string_equal(c.v1_dirs[CGROUP_CPU], "/c");
+    assert_string_equal(c.v1_dirs[CGROUP_CPUACCT], "/a");
     assert_int_equal(cgroup_config_v1(&c, "pids=/p"), -EINVAL);
     assert_int_equal(cgroup_config_v1(&c, "io=/i"), -EINVAL);
     assert_int_equal(cgroup_config_v1(&c, "memory"), -EINVAL);
@@ -140,6 +143,7 @@ static void without_a_directory_there_are_no_leaves(void **state)
     (void)state;
     assert_int_equal(cgroup_new(&none, &cg, &what), 0);
     assert_int_equal(cgroup_mode(cg), WIRE_CGROUP_NONE);
+    assert_false(cgroup_counts_cpu(cg));
     assert_int_equal(cgroup_leaf_new(cg, CGROUP_RUN, 10001, "0", shipped_plan(), &leaf, &what), 0);
     assert_null(leaf);
     assert_int_equal(cgroup_leaf_fds(leaf, fds, &n), 0);
