@@ -30,7 +30,7 @@
 
 #include "common/str.h"
 
-#define WIRE_VERSION 4u
+#define WIRE_VERSION 5u
 /* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
 #define WIRE_GROUPS_MAX 32u
 #define WIRE_PATH_SIZE  128u
@@ -124,6 +124,7 @@ struct wire_run_start {
     uint32_t net;         /* enum wire_net */
     uint32_t cgroup_mode; /* enum wire_cgroup_mode: the least that must be enforced */
     uint32_t wall_ms;     /* 1..WIRE_WALL_MS_MAX */
+    uint32_t cpu_ms;      /* 0: what the policy says; else up to WIRE_WALL_MS_MAX */
     uint32_t group_count; /* supplementary groups, without gid */
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE]; /* user name; its private group has the same name and gid */
@@ -246,6 +247,7 @@ enum wire_end {
     WIRE_END_NO_EXEC = 4, /* execve failed; value: errno; the run's program never started */
     WIRE_END_LOST = 5,    /* the init died without a word: killed from outside */
     WIRE_END_UNSAFE = 6,  /* killed by sessiond: the network rules stopped to hold */
+    WIRE_END_CPU = 7,     /* processor time of all of it; killed by sessiond */
     WIRE_END__COUNT,
 };
 
@@ -254,6 +256,8 @@ struct wire_run_ended {
     struct wire_head head;
     uint32_t end; /* enum wire_end */
     uint32_t value;
+    uint32_t cpu_is_used; /* 1: of EXIT and SIGNAL: its processor time was used up, all the same */
+    uint32_t full_places; /* bit n: file system n of PLAN_PLACES was full at a program's failure */
     uint64_t wall_us;
     uint64_t cpu_user_us; /* of the whole tree as far as it was reaped: getrusage(2) of the init */
     uint64_t cpu_sys_us;

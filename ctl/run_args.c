@@ -19,6 +19,7 @@ enum {
     OPTION_USER = OPTION_OWN,
     OPTION_NET,
     OPTION_WALL_MS,
+    OPTION_CPU_MS,
     OPTION_OUT_KB,
     OPTION_ENV,
     OPTION_STDIN,
@@ -28,6 +29,7 @@ static const struct argp_option run_options[] = {
     {"user", OPTION_USER, "NAME|UID", 0, "Whose run it is; this option is needed", 0},
     {"net", OPTION_NET, "NET", 0, "Network: none or public [none]", 0},
     {"wall-ms", OPTION_WALL_MS, "N", 0, "Milliseconds until the run is killed [30000]", 0},
+    {"cpu-ms", OPTION_CPU_MS, "N", 0, "Milliseconds of processor time [none]", 0},
     {"out-kb", OPTION_OUT_KB, "N", 0, "KiB that are kept of each output stream [1024]", 0},
     {"env", OPTION_ENV, "NAME=VALUE", 0, "Environment variable; may be given again", 0},
     {"stdin", OPTION_STDIN, "FILE", 0, "Standard input of the program; - is our own [empty]", 0},
@@ -121,6 +123,8 @@ static error_t run_option_parse(int key, char *arg, struct argp_state *state)
         return net_set(state, args->body, arg);
     case OPTION_WALL_MS:
         return limit_set(state, args->body, "wall_ms", arg);
+    case OPTION_CPU_MS:
+        return limit_set(state, args->body, "cpu_ms", arg);
     case OPTION_OUT_KB:
         return limit_set(state, args->body, "out_kb", arg);
     case OPTION_ENV:

@@ -59,6 +59,8 @@ void limits_of(uint32_t uid, const uint32_t *gids, size_t count, struct limits *
     *ret_limits = (struct limits){
         .wall_ms = (uint32_t)p->values[POLICY_KEY_WALL],
         .wall_ms_max = (uint32_t)p->values[POLICY_KEY_WALL_MAX],
+        .cpu_ms = (uint32_t)p->values[POLICY_KEY_CPU_TIME],
+        .cpu_ms_max = (uint32_t)p->values[POLICY_KEY_CPU_TIME_MAX],
         .out_kb = (uint32_t)(p->values[POLICY_KEY_OUTPUT] / POLICY_KI),
         .out_kb_max = (uint32_t)(p->values[POLICY_KEY_OUTPUT_MAX] / POLICY_KI),
     };

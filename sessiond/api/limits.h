@@ -14,6 +14,7 @@
 
 struct limits {
     uint32_t wall_ms, wall_ms_max; /* of a run that asks for none, and the most */
+    uint32_t cpu_ms, cpu_ms_max;   /* 0: none */
     uint32_t out_kb, out_kb_max;
 };
 

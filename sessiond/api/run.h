@@ -40,6 +40,7 @@ struct run_plan {
     size_t group_count;
     bool net_public;
     uint32_t wall_ms;
+    uint32_t cpu_ms; /* 0: no limit */
     uint32_t out_kb;
     const char *program; /* argv[0], for the audit and for messages */
 };

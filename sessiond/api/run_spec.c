@@ -171,7 +171,7 @@ static int parse_net(const struct json_in *in, struct run_spec *s)
 
 static int parse_limits(const struct json_in *in, struct run_spec *s)
 {
-    static const char *const keys[] = {"wall_ms", "out_kb", NULL};
+    static const char *const keys[] = {"wall_ms", "cpu_ms", "out_kb", NULL};
     struct json_in limits = {.prefix = "limits.", .e = in->e};
     int r;
 
@@ -183,19 +183,22 @@ static int parse_limits(const struct json_in *in, struct run_spec *s)
         r = json_in_u32(&limits, "wall_ms", 1, (uint32_t)policy_keys[POLICY_KEY_WALL_MAX].most,
                         &s->wall_ms);
     if (r == 0)
+        r = json_in_u32(&limits, "cpu_ms", 1,
+                        (uint32_t)policy_keys[POLICY_KEY_CPU_TIME_MAX].most, &s->cpu_ms);
+    if (r == 0)
         r = json_in_u32(&limits, "out_kb", 1,
                         (uint32_t)(policy_keys[POLICY_KEY_OUTPUT_MAX].most / POLICY_KI),
                         &s->out_kb);
     return r;
 }
 
-/* One limit: what is given, or what the profile says. */
+/* One limit: what is given, or what the profile says. A maximum of 0 is none. */
 static int limit_take(const char *field, uint32_t shipped, uint32_t max, uint32_t *value,
                       struct error *e)
 {
     if (*value == 0)
         *value = shipped;
-    if (*value <= max)
+    if (*value <= max || max == 0)
         return 0;
     return error_field(e, field, "%s must be from 1 to %u.", field, max);
 }
@@ -204,6 +207,8 @@ int run_spec_limit(struct run_spec *spec, const struct limits *limits, struct er
 {
     int r = limit_take("limits.wall_ms", limits->wall_ms, limits->wall_ms_max, &spec->wall_ms, e);
 
+    if (r == 0)
+        r = limit_take("limits.cpu_ms", limits->cpu_ms, limits->cpu_ms_max, &spec->cpu_ms, e);
     if (r < 0)
         return r;
     return limit_take("limits.out_kb", limits->out_kb, limits->out_kb_max, &spec->out_kb, e);

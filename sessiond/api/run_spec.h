@@ -26,6 +26,7 @@ struct run_spec {
     size_t stdin_bytes;
     bool net_public;
     uint32_t wall_ms; /* 0: not given, until run_spec_limit() */
+    uint32_t cpu_ms;  /* 0: not given; afterwards: no limit */
     uint32_t out_kb;
 };
 

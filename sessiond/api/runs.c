@@ -45,6 +45,7 @@ static int make_plan(struct request *rq, struct run_spec *spec, struct run_plan 
         return r;
     ret_plan->net_public = spec->net_public;
     ret_plan->wall_ms = spec->wall_ms;
+    ret_plan->cpu_ms = spec->cpu_ms;
     ret_plan->out_kb = spec->out_kb;
     return 0;
 }

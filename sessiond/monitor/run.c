@@ -3,9 +3,11 @@
 #include "sessiond/monitor/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
+#include "sessiond/monitor/cpu_watch.h"
 #include "sessiond/monitor/fdcheck.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/hosttree.h"
@@ -43,6 +46,7 @@ struct run {
     bool mute; /* the api that asked is gone */
     bool kill_asked;
     bool timed_out;
+    bool cpu_is_used; /* its processor time: killed for it */
     bool unsafe; /* its network was no longer what it was promised to be */
     bool exited; /* the init reported */
     struct report exit;
@@ -52,6 +56,7 @@ struct run {
 
     int64_t started_us;
     struct event *timer; /* set-up limit, then wall limit */
+    struct cpu_watch cpu_watch;
     struct canary_waiter waiter;
     struct spawned spawned;
     struct spawn_request request;
@@ -85,6 +90,28 @@ static void run_note_failure(struct run *run, enum wire_step step, int error, co
     str_cut(run->failed.what, sizeof(run->failed.what), what);
 }
 
+/*
+ * Did the processor time run out of a program that we did not kill for it? Either all of it
+ * together had used it before somebody looked, or RLIMIT_CPU ended the program's own process. That
+ * one from a program that raises SIGXCPU itself is told by what the process has used, by the same
+ * count. The hard limit, a second later, is SIGKILL.
+ */
+static bool cpu_was_used(const struct run *run, const struct wire_usage *usage)
+{
+    const struct plan *plan = &run->request.plan;
+    int signal = WIFSIGNALED(run->exit.status) ? WTERMSIG(run->exit.status) : 0;
+    uint64_t limit_s = 0;
+
+    for (uint32_t i = 0; i < plan->rlimit_count; i++) {
+        if (plan->rlimits[i].resource == RLIMIT_CPU)
+            limit_s = plan->rlimits[i].value + (signal == SIGKILL ? 1 : 0);
+    }
+    if (limit_s > 0 && (signal == SIGXCPU || signal == SIGKILL) &&
+        run->exit.main_cpu_us >= limit_s * 1000000)
+        return true;
+    return cpu_watch_is_over(&run->cpu_watch, usage->cpu_us);
+}
+
 static void answer_ended(struct run *run)
 {
     struct wire_run_ended msg = {
@@ -96,6 +123,8 @@ static void answer_ended(struct run *run)
     };
 
     cgroup_leaf_usage(run->leaf, &msg.usage);
+    msg.full_places = (uint32_t)run->exit.full_places;
+    msg.cpu_is_used = run->exited && cpu_was_used(run, &msg.usage);
     /*
      * The init's report comes before everything: once it is there the program ended by itself,
      * whatever arrived afterwards. Without one, who killed the init is known here.
@@ -111,6 +140,8 @@ static void answer_ended(struct run *run)
         msg.value = (uint32_t)WEXITSTATUS(run->exit.status);
     } else if (run->unsafe) {
         msg.end = WIRE_END_UNSAFE;
+    } else if (run->cpu_is_used) {
+        msg.end = WIRE_END_CPU;
     } else if (run->timed_out) {
         msg.end = WIRE_END_TIMEOUT;
     } else {
@@ -145,6 +176,7 @@ static void run_end(struct run *run)
     canary_cancel(m->canary, &run->waiter);
     if (run->timer)
         event_free(run->timer);
+    cpu_watch_done(&run->cpu_watch);
     spawned_done(&run->spawned);
     fds_close(run);
     if (!run->mute) {
@@ -180,9 +212,17 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     if (run->state == RUN_STATE_RUNNING)
-        run->timed_out = !run->kill_asked && !run->exited;
+        run->timed_out = !run->kill_asked && !run->cpu_is_used && !run->exited;
     else
         run_note_failure(run, WIRE_STEP_SPAWN, ETIMEDOUT, "set-up took too long");
+    run_stop(run);
+}
+
+static void on_cpu_used(void *arg)
+{
+    struct run *run = arg;
+
+    run->cpu_is_used = !run->kill_asked && !run->timed_out && !run->exited;
     run_stop(run);
 }
 
@@ -193,6 +233,15 @@ static int timer_set(struct run *run, int64_t ms)
     struct timeval tv = ms_timeval(ms);
 
     return event_add(run->timer, &tv) < 0 ? -ENOMEM : 0;
+}
+
+static int cpu_limit_begin(struct run *run)
+{
+    const struct plan *plan = &run->request.plan;
+
+    if (plan->cpu_ms == 0 || !cgroup_counts_cpu(run->monitor->cgroup))
+        return 0;
+    return cpu_watch_start(&run->cpu_watch, run->monitor->base, run->leaf, plan, on_cpu_used, run);
 }
 
 /* The payload stands at its stop point: read, compare, tell, let go. */
@@ -216,6 +265,11 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
     }
     msg.receipt.net_revision = m->net_revision;
     msg.receipt.canary_age_ms = canary_age_ms(m->canary);
+    if (cpu_limit_begin(run) < 0) {
+        run_note_failure(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
+        run_stop(run);
+        return;
+    }
     if (timer_set(run, run->request.plan.wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
         run_note_failure(run, WIRE_STEP_EXEC, EPIPE, "");
         run_stop(run);
@@ -369,6 +423,8 @@ static const char *request_fault(const struct wire_run_start *msg)
         return "cgroup_mode";
     if (msg->wall_ms == 0 || msg->wall_ms > WIRE_WALL_MS_MAX)
         return "wall_ms";
+    if (msg->cpu_ms > WIRE_WALL_MS_MAX)
+        return "cpu_ms";
     if (!request_id_is_valid(msg->run_id))
         return "run_id";
     return NULL;
@@ -402,7 +458,9 @@ static struct run *run_find(struct monitor *m, uint32_t tag)
 static const char *plan_fault(const struct monitor *m, const struct wire_run_start *msg,
                               struct plan *ret_plan)
 {
-    const struct plan_ask ask = {.wall_ms = msg->wall_ms};
+    const struct plan_ask ask = {.wall_ms = msg->wall_ms,
+                                 .cpu_ms = msg->cpu_ms,
+                                 .cpu_is_counted = cgroup_counts_cpu(m->cgroup)};
     uint32_t gids[WIRE_GROUPS_MAX];
     const char *field;
 

@@ -79,6 +79,8 @@ struct report {
     uint64_t cpu_user_us;
     uint64_t cpu_sys_us;
     uint64_t rss_peak_kib;
+    uint64_t main_cpu_us; /* of the program's own process, as RLIMIT_CPU counts it */
+    uint64_t full_places; /* as in struct wire_run_ended */
     char what[WIRE_PATH_SIZE];
 };
 

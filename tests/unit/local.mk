@@ -45,6 +45,13 @@ test_cgroup_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) \
 	$(EVENT_LIBS) $(CMOCKA_LIBS)
 
+# --- processor time. It has a count of its own in place of a leaf's.
+check_PROGRAMS += test_cpu_watch
+TESTS += test_cpu_watch
+test_cpu_watch_SOURCES = %D%/test_cpu_watch.c sessiond/monitor/cpu_watch.c
+test_cpu_watch_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_cpu_watch_LDADD = libsessiond_shared.la libcommon.la $(EVENT_LIBS) $(CMOCKA_LIBS)
+
 # --- records of sessions. Each includes what it tests, with other paths.
 check_PROGRAMS += test_nscd test_request test_session_store test_utmp
 TESTS += test_nscd test_request test_session_store test_utmp

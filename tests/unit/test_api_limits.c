@@ -86,13 +86,15 @@ static void somebody_elses_file_says_nothing(void **state)
 
 static void more_than_the_maximum_is_refused_by_the_name_of_its_field(void **state)
 {
-    const struct limits limits = {2000, 5000, 64, 128};
+    const struct limits limits = {2000, 5000, 300, 700, 64, 128};
+    const struct limits unlimited = {.wall_ms = 1, .wall_ms_max = 1, .out_kb = 1, .out_kb_max = 1};
     struct run_spec spec = {0};
     struct error e = {0};
 
     (void)state;
     assert_int_equal(run_spec_limit(&spec, &limits, &e), 0);
     assert_int_equal(spec.wall_ms, 2000);
+    assert_int_equal(spec.cpu_ms, 300);
     assert_int_equal(spec.out_kb, 64);
     spec = (struct run_spec){.wall_ms = 5000, .out_kb = 128};
     assert_int_equal(run_spec_limit(&spec, &limits, &e), 0);
@@ -103,6 +105,19 @@ static void more_than_the_maximum_is_refused_by_the_name_of_its_field(void **sta
     assert_int_equal(e.http, 400);
     assert_string_equal(e.field, "limits.wall_ms");
     assert_string_equal(e.message, "limits.wall_ms must be from 1 to 5000.");
+    spec = (struct run_spec){.cpu_ms = 700};
+    assert_int_equal(run_spec_limit(&spec, &limits, &e), 0);
+    assert_int_equal(spec.cpu_ms, 700);
+    spec = (struct run_spec){.cpu_ms = 701};
+    assert_true(run_spec_limit(&spec, &limits, &e) < 0);
+    assert_string_equal(e.message, "limits.cpu_ms must be from 1 to 700.");
+    /* Without a maximum, and without a limit. */
+    spec = (struct run_spec){.cpu_ms = 3600000};
+    assert_int_equal(run_spec_limit(&spec, &unlimited, &e), 0);
+    assert_int_equal(spec.cpu_ms, 3600000);
+    spec = (struct run_spec){0};
+    assert_int_equal(run_spec_limit(&spec, &unlimited, &e), 0);
+    assert_int_equal(spec.cpu_ms, 0);
     spec = (struct run_spec){.out_kb = 129};
     assert_true(run_spec_limit(&spec, &limits, &e) < 0);
     assert_string_equal(e.field, "limits.out_kb");

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "policy/plan.h"
 #include "sessiond/api/json_out.h"
 #include "sessiond/api/outcome.h"
 
@@ -73,6 +74,11 @@ static void every_end_has_its_status(void **state)
         {WIRE_END_SIGNAL, SIGSEGV, KILL_NOT_ASKED, "signal", -1, "SEGV", NULL},
         {WIRE_END_SIGNAL, 34, KILL_NOT_ASKED, "signal", -1, "RTMIN+0", NULL},
         {WIRE_END_TIMEOUT, 0, KILL_NOT_ASKED, "timeout_wall", -1, NULL, NULL},
+        {WIRE_END_CPU, 0, KILL_NOT_ASKED, "timeout_cpu", -1, NULL,
+         "The run used up its processor time."},
+        {WIRE_END_SIGNAL, SIGXCPU, KILL_NOT_ASKED, "signal", -1, "XCPU", NULL},
+        {WIRE_END_SIGNAL, SIGXFSZ, KILL_NOT_ASKED, "disk", -1, "XFSZ",
+         "A file was to become larger than a file may be."},
         {WIRE_END_KILLED, 0, KILL_CLIENT_GONE, "cancelled", -1, NULL, NULL},
         {WIRE_END_KILLED, 0, KILL_STOPPING, "cancelled", -1, NULL, NULL},
         {WIRE_END_KILLED, 0, KILL_NOT_ASKED, "cancelled", -1, NULL, NULL},
@@ -215,6 +221,91 @@ static void memory_then_processes_then_time_then_the_programs_own_end(void **sta
     assert_int_equal(outcome_with(WIRE_END_LOST, 0, 1, 1, 0, KILL_NOT_ASKED).signal, SIGKILL);
 }
 
+/* Every pair of reasons that can be true together: the one that is first in the table is given. */
+static void of_several_reasons_the_first_is_given(void **state)
+{
+    /* What a program's own end has besides: one bit each, from the strongest to the weakest. */
+    enum { FLOOD = 1, OOM = 2, OTHERS_OOM = 4, PIDS = 8, CPU = 16, XFSZ = 32, FULL = 64, ALL = 128 };
+    static const struct {
+        unsigned bit;
+        enum status status;
+    } order[] = {
+        {FLOOD, STATUS_OUTPUT_FLOOD}, {OOM, STATUS_OOM},   {OTHERS_OOM, STATUS_OOM},
+        {PIDS, STATUS_PIDS},          {CPU, STATUS_TIMEOUT_CPU}, {XFSZ, STATUS_DISK},
+        {FULL, STATUS_DISK},
+    };
+
+    (void)state;
+    for (unsigned bits = 0; bits < ALL; bits++) {
+        struct wire_run_ended m = {
+            .end = WIRE_END_SIGNAL,
+            .value = bits & XFSZ ? SIGXFSZ : SIGABRT,
+            .cpu_is_used = bits & CPU ? 1 : 0,
+            .full_places = bits & FULL ? 1u << PLAN_PLACE_TMP : 0,
+            .usage = {.oom_kills = bits & (OOM | OTHERS_OOM) ? 1 : 0,
+                      .oom_own = bits & OOM ? 1 : 0,
+                      .pids_refused = bits & PIDS ? 1 : 0},
+        };
+        struct outcome o =
+            outcome_of_end(&m, bits & FLOOD ? KILL_FLOOD : KILL_NOT_ASKED, "/usr/bin/x");
+        enum status wanted = STATUS_SIGNAL;
+
+        for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+            /* Another's need is no reason for a time that ran out. */
+            if ((bits & order[i].bit) == 0 || (order[i].bit == OTHERS_OOM && (bits & CPU) != 0))
+                continue;
+            wanted = order[i].status;
+            break;
+        }
+        assert_int_equal(o.status, wanted);
+        assert_int_equal(o.signal, bits & FLOOD ? 0 : (int)m.value);
+        /* The same of a program that ended well: only what was killed or too much counts. */
+        m.end = WIRE_END_EXIT;
+        m.value = 0;
+        o = outcome_of_end(&m, bits & FLOOD ? KILL_FLOOD : KILL_NOT_ASKED, "/usr/bin/x");
+        assert_int_equal(o.status, bits & FLOOD                ? STATUS_OUTPUT_FLOOD
+                                   : bits & (OOM | OTHERS_OOM) ? STATUS_OOM
+                                                               : STATUS_OK);
+    }
+}
+
+static void both_times_stand_behind_what_was_refused_and_before_the_disk(void **state)
+{
+    static const struct {
+        enum wire_end end;
+        enum status status;
+    } times[] = {{WIRE_END_TIMEOUT, STATUS_TIMEOUT_WALL}, {WIRE_END_CPU, STATUS_TIMEOUT_CPU}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        struct wire_run_ended m = {.end = times[i].end, .full_places = 1};
+
+        assert_int_equal(outcome_of_end(&m, KILL_NOT_ASKED, "x").status, times[i].status);
+        m.usage.oom_kills = 1;
+        assert_int_equal(outcome_of_end(&m, KILL_NOT_ASKED, "x").status, times[i].status);
+        m.usage.pids_refused = 1;
+        assert_int_equal(outcome_of_end(&m, KILL_NOT_ASKED, "x").status, STATUS_PIDS);
+        m.usage.oom_own = 1;
+        assert_int_equal(outcome_of_end(&m, KILL_NOT_ASKED, "x").status, STATUS_OOM);
+        assert_int_equal(outcome_of_end(&m, KILL_FLOOD, "x").status, STATUS_OUTPUT_FLOOD);
+    }
+}
+
+static void a_full_file_system_is_named(void **state)
+{
+    struct wire_run_ended m = {.end = WIRE_END_EXIT,
+                               .value = 1,
+                               .full_places = 1u << PLAN_PLACE_TMP | 1u << PLAN_PLACE_HOME |
+                                              1u << 31};
+    struct outcome o = outcome_of_end(&m, KILL_NOT_ASKED, "x");
+
+    (void)state;
+    assert_int_equal(o.status, STATUS_DISK);
+    assert_int_equal(o.exit_code, 1);
+    assert_string_equal(o.message,
+                        "The program failed, and at its end no room was left in /tmp HOME.");
+}
+
 static void the_run_is_blamed_only_for_what_is_known_of_it(void **state)
 {
     struct outcome o = outcome_with(WIRE_END_LOST, 0, 1, 1, 0, KILL_NOT_ASKED);
@@ -312,6 +403,9 @@ int main(void)
         cmocka_unit_test(every_failed_step_is_setup_failed_with_its_key_and_busy_is_busy),
         cmocka_unit_test(every_end_of_a_session_has_its_word_and_what_is_unknown_is_lost),
         cmocka_unit_test(memory_then_processes_then_time_then_the_programs_own_end),
+        cmocka_unit_test(of_several_reasons_the_first_is_given),
+        cmocka_unit_test(both_times_stand_behind_what_was_refused_and_before_the_disk),
+        cmocka_unit_test(a_full_file_system_is_named),
         cmocka_unit_test(the_run_is_blamed_only_for_what_is_known_of_it),
         cmocka_unit_test(usage_is_of_the_group_where_there_is_one_and_else_null),
         cmocka_unit_test(receipt_says_null_of_swap_only_without_a_group_or_a_limit),
