@@ -216,9 +216,12 @@ static int ids_check(struct config_drafts *d, uint32_t i, const struct policy *p
 static int profile_check(struct config_drafts *d, uint32_t i, const struct policy *policy)
 {
     static const enum policy_key orders[][2] = {
-        {POLICY_KEY_TMP, POLICY_KEY_MEMORY},    {POLICY_KEY_VAR_TMP, POLICY_KEY_MEMORY},
-        {POLICY_KEY_SHM, POLICY_KEY_MEMORY},    {POLICY_KEY_HOME, POLICY_KEY_MEMORY},
-        {POLICY_KEY_WALL, POLICY_KEY_WALL_MAX}, {POLICY_KEY_OUTPUT, POLICY_KEY_OUTPUT_MAX},
+        {POLICY_KEY_TMP, POLICY_KEY_MEMORY},
+        {POLICY_KEY_VAR_TMP, POLICY_KEY_MEMORY},
+        {POLICY_KEY_SHM, POLICY_KEY_MEMORY},
+        {POLICY_KEY_HOME, POLICY_KEY_MEMORY},
+        {POLICY_KEY_WALL, POLICY_KEY_WALL_MAX},
+        {POLICY_KEY_OUTPUT, POLICY_KEY_OUTPUT_MAX},
         {POLICY_KEY_CPU_TIME, POLICY_KEY_CPU_TIME_MAX},
     };
     int r = 0;

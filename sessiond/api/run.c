@@ -518,9 +518,9 @@ static int run_send(struct run *run, const struct run_plan *plan, const int *fds
 static void write_accepted(struct run *run, const struct run_plan *plan)
 {
     event_write(&run->log, "accepted",
-                json_pack("{s:s, s:s, s:I, s:s, s:{s:I, s:o, s:I}}", "run", run->row.run_id,
-                          "user", plan->user.name, "uid", (json_int_t)plan->user.uid, "net",
-                          run->row.net, "limits", "wall_ms", (json_int_t)plan->wall_ms, "cpu_ms",
+                json_pack("{s:s, s:s, s:I, s:s, s:{s:I, s:o, s:I}}", "run", run->row.run_id, "user",
+                          plan->user.name, "uid", (json_int_t)plan->user.uid, "net", run->row.net,
+                          "limits", "wall_ms", (json_int_t)plan->wall_ms, "cpu_ms",
                           plan->cpu_ms > 0 ? json_integer(plan->cpu_ms) : json_null(), "out_kb",
                           (json_int_t)plan->out_kb));
 }

@@ -183,8 +183,8 @@ static int parse_limits(const struct json_in *in, struct run_spec *s)
         r = json_in_u32(&limits, "wall_ms", 1, (uint32_t)policy_keys[POLICY_KEY_WALL_MAX].most,
                         &s->wall_ms);
     if (r == 0)
-        r = json_in_u32(&limits, "cpu_ms", 1,
-                        (uint32_t)policy_keys[POLICY_KEY_CPU_TIME_MAX].most, &s->cpu_ms);
+        r = json_in_u32(&limits, "cpu_ms", 1, (uint32_t)policy_keys[POLICY_KEY_CPU_TIME_MAX].most,
+                        &s->cpu_ms);
     if (r == 0)
         r = json_in_u32(&limits, "out_kb", 1,
                         (uint32_t)(policy_keys[POLICY_KEY_OUTPUT_MAX].most / POLICY_KI),

@@ -146,8 +146,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case '1':
         if (cgroup_config_v1(&d->groups, arg) < 0) {
-            argp_error(state,
-                       "'%s' is not memory=DIR, pids=DIR, cpu=DIR or cpuacct=DIR, each once", arg);
+            argp_error(state, "'%s' is not memory=DIR, pids=DIR, cpu=DIR or cpuacct=DIR, each once",
+                       arg);
             return EINVAL;
         }
         return 0;

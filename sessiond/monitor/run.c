@@ -47,8 +47,8 @@ struct run {
     bool kill_asked;
     bool timed_out;
     bool cpu_is_used; /* its processor time: killed for it */
-    bool unsafe; /* its network was no longer what it was promised to be */
-    bool exited; /* the init reported */
+    bool unsafe;      /* its network was no longer what it was promised to be */
+    bool exited;      /* the init reported */
     struct report exit;
     uint32_t exec_error;
     struct wire_run_failed failed; /* step and error, if one was reported */

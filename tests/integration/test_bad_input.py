@@ -33,7 +33,8 @@ def limits(**more):
 BAD_RUNS = [
     ({**GOOD, "colour": "blue"}, "colour"),
     ({**GOOD, "User": "alice"}, "User"),
-    (limits(cpu_ms=1), "limits.cpu_ms"),
+    (limits(cpu_ms=0), "limits.cpu_ms"),
+    (limits(cpu=1), "limits.cpu"),
     (without("user"), "user"),
     (without("argv"), "argv"),
     ({**GOOD, "user": None}, "user"),

@@ -16,7 +16,7 @@ def test_the_events_in_order():
     result = lab.run(["/bin/echo", "hello"])
     assert [event["ev"] for event in result.events] == ["accepted", "start", "out", "end"]
     assert [event["seq"] for event in result.events] == [0, 1, 2, 3]
-    assert result.events[0]["limits"] == {"wall_ms": 30000, "out_kb": 1024}
+    assert result.events[0]["limits"] == {"wall_ms": 30000, "cpu_ms": None, "out_kb": 1024}
     assert result.end["usage"]["out_bytes"] == 6
     assert result.end["usage"]["rss_peak_kb"] > 0
     assert result.end["usage"]["wall_ms"] >= 0

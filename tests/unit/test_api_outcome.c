@@ -225,12 +225,21 @@ static void memory_then_processes_then_time_then_the_programs_own_end(void **sta
 static void of_several_reasons_the_first_is_given(void **state)
 {
     /* What a program's own end has besides: one bit each, from the strongest to the weakest. */
-    enum { FLOOD = 1, OOM = 2, OTHERS_OOM = 4, PIDS = 8, CPU = 16, XFSZ = 32, FULL = 64, ALL = 128 };
+    enum {
+        FLOOD = 1,
+        OOM = 2,
+        OTHERS_OOM = 4,
+        PIDS = 8,
+        CPU = 16,
+        XFSZ = 32,
+        FULL = 64,
+        ALL = 128
+    };
     static const struct {
         unsigned bit;
         enum status status;
     } order[] = {
-        {FLOOD, STATUS_OUTPUT_FLOOD}, {OOM, STATUS_OOM},   {OTHERS_OOM, STATUS_OOM},
+        {FLOOD, STATUS_OUTPUT_FLOOD}, {OOM, STATUS_OOM},         {OTHERS_OOM, STATUS_OOM},
         {PIDS, STATUS_PIDS},          {CPU, STATUS_TIMEOUT_CPU}, {XFSZ, STATUS_DISK},
         {FULL, STATUS_DISK},
     };
@@ -295,8 +304,8 @@ static void a_full_file_system_is_named(void **state)
 {
     struct wire_run_ended m = {.end = WIRE_END_EXIT,
                                .value = 1,
-                               .full_places = 1u << PLAN_PLACE_TMP | 1u << PLAN_PLACE_HOME |
-                                              1u << 31};
+                               .full_places =
+                                   1u << PLAN_PLACE_TMP | 1u << PLAN_PLACE_HOME | 1u << 31};
     struct outcome o = outcome_of_end(&m, KILL_NOT_ASKED, "x");
 
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* test_cpu_watch.c - when sessiond looks at the processor time of a run, and what it makes of it. */
+/* test_cpu_watch.c - when sessiond looks at the processor time of a run, and what it makes of it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,14 +56,10 @@ static void a_look_is_as_far_off_as_what_is_left_could_be_used_up(void **state)
     } cases[] = {
         {1000, 1, 2, 1000 * MS, 800},  /* eight whole periods, and one at each end */
         {1000, 1, 1, 1000 * MS, 1000}, /* no more than the host has */
-        {1000, 0, 4, 1000 * MS, 250},
-        {1000, 2, 16, 1000 * MS, 300},
-        {1000, 0.5, 2, 1000 * MS, 1800},
-        {1000, 1, 2, 200 * MS, 100},
-        {1000, 1, 2, 1, CPU_WATCH_LEAST_MS},
-        {1000, 1, 2, 0, CPU_WATCH_LEAST_MS},
-        {1, 1, 2, 1 * MS, CPU_WATCH_LEAST_MS},
-        {60000, 1, 2, 1, 1200}, /* 2 percent */
+        {1000, 0, 4, 1000 * MS, 250},           {1000, 2, 16, 1000 * MS, 300},
+        {1000, 0.5, 2, 1000 * MS, 1800},        {1000, 1, 2, 200 * MS, 100},
+        {1000, 1, 2, 1, CPU_WATCH_LEAST_MS},    {1000, 1, 2, 0, CPU_WATCH_LEAST_MS},
+        {1, 1, 2, 1 * MS, CPU_WATCH_LEAST_MS},  {60000, 1, 2, 1, 1200}, /* 2 percent */
         {3600000, 1, 1, 3600000 * MS, 3600000},
     };
 

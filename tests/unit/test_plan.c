@@ -266,7 +266,7 @@ static void processor_time_is_of_the_run_and_the_rlimit_behind_it(void **state)
         bool is_counted;
         uint64_t rlimit_s;
     } cases[] = {
-        {0, 3000, false, 3}, {0, 3000, true, 4},    {1, 1, false, 1},       {1, 1, true, 2},
+        {0, 3000, false, 3},   {0, 3000, true, 4},     {1, 1, false, 1},       {1, 1, true, 2},
         {1000, 1000, true, 2}, {1001, 1001, false, 2}, {9000, 9000, false, 9},
     };
     struct plan_ask ask = {.cpu_ms = 9001};

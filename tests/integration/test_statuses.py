@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: ISC
+# test_statuses.py - runs that end for different reasons, each beside one that stays just below.
+#
+# Runs twice: in the lab of test_cgroup.py, with control groups, and in one without, where what is
+# known of a run is less.
+import pytest
+
+import lab
+from test_cgroup import MODE
+
+MIB = 1 << 20
+LONG = {"wall_ms": 60000}
+# Where nobody counts it is in whole seconds, by ticks of the clock: on a busy machine the kernel
+# puts down up to a fifth more than a process really had.
+CPU_MS, BELOW = (1000, 0.5) if MODE == "none" else (500, 0.7)
+CPU_S = CPU_MS / 1000
+GROUPS = pytest.mark.skipif(MODE == "none", reason="the lab has no control groups")
+NO_GROUPS = pytest.mark.skipif(MODE != "none", reason="the lab has control groups")
+
+MEMORY = "taken = [bytearray(8 << 20) for _ in range(int(sys.argv[1]) // 8)]"
+FORKS = """
+for _ in range(int(sys.argv[1])):
+    try:
+        if os.fork() == 0:
+            time.sleep(60)
+    except OSError:
+        break
+os._exit(3)
+"""
+BURN = "while time.process_time() < float(sys.argv[1]): pass"
+# As much as there is room for, but for some bytes; then it fails, as a program does that wants more.
+FILL = """
+place = os.path.expanduser(sys.argv[1])
+with open(place + "/fill", "wb") as file:
+    size = os.statvfs(place)
+    os.posix_fallocate(file.fileno(), 0, size.f_bfree * size.f_bsize - int(sys.argv[2]))
+os._exit(4)
+"""
+WRITE = """
+for _ in range(int(sys.argv[1])):
+    sys.stdout.buffer.write(bytes(1 << 20))
+"""
+
+
+def python(code, *args, **limits):
+    return lab.python(f"import os, signal, sys, time\n{code}", *(str(each) for each in args),
+                      limits={**LONG, **limits})
+
+
+# What ends it, and the same just below the limit: code, argument, limits, status and exit code.
+CASES = [
+    pytest.param(MEMORY, 2048, 400, {}, ("oom", None), ("ok", 0), id="memory", marks=GROUPS),
+    pytest.param(FORKS, 200, 120, {}, ("pids", 3), ("exit", 3), id="pids", marks=GROUPS),
+    pytest.param("time.sleep(float(sys.argv[1]))", 60, 0.4, {"wall_ms": 900},
+                 ("timeout_wall", None), ("ok", 0), id="wall"),
+    pytest.param(BURN, 60, BELOW * CPU_S, {"cpu_ms": CPU_MS}, ("timeout_cpu", None), ("ok", 0),
+                 id="cpu"),
+    pytest.param(f"sys.argv.insert(1, '/dev/shm')\n{FILL}", 0, 4096, {}, ("disk", 4), ("exit", 4),
+                 id="disk"),
+    pytest.param(WRITE, 80, 63, {}, ("output_flood", None), ("ok", 0), id="output"),
+    pytest.param("os.kill(os.getpid(), int(sys.argv[1]))", 15, 0, {}, ("signal", None), ("ok", 0),
+                 id="itself"),
+]
+
+
+def test_the_statuses_are_seven():
+    assert len({case.values[4][0] for case in CASES}) == len(CASES) == 7
+
+
+@pytest.mark.parametrize("code, much, less, limits, wanted, control", CASES)
+def test_each_reason_has_its_status_and_just_below_there_is_none(code, much, less, limits, wanted,
+                                                                 control):
+    below = python(code, less, **limits)
+    assert (below.status, below.end["exit"]) == control, below.end
+    ended = python(code, much, **limits)
+    assert (ended.status, ended.end["exit"]) == wanted, ended.end
+
+
+# ---- processor time
+
+def test_the_limit_is_told_and_the_usage_is_at_least_that():
+    result = python(BURN, 60, cpu_ms=CPU_MS)
+    assert result.find("accepted")[0]["limits"]["cpu_ms"] == CPU_MS
+    assert result.status == "timeout_cpu"
+    least = CPU_MS * (0.6 if MODE == "none" else 1)
+    assert least <= result.end["usage"]["cpu_ms"] < CPU_MS + 300, result.end
+    # The group's end has no signal; the limit of a process is one.
+    assert result.end["signal"] == (None if MODE != "none" else "XCPU")
+    assert result.end["message"] == "The run used up its processor time."
+
+
+def test_milliseconds_count_where_the_group_counts():
+    result = python(BURN, 0.5, cpu_ms=200)
+    assert result.status == ("ok" if MODE == "none" else "timeout_cpu"), result.end
+    if MODE != "none":
+        assert 200 <= result.end["usage"]["cpu_ms"] < 400, result.end
+
+
+def test_all_processes_of_a_run_count_together_where_the_group_counts():
+    result = python(f"for _ in range(2):\n    if os.fork() == 0:\n        {BURN}\n"
+                    "        os._exit(0)\nos.wait(); os.wait()", 0.6 * CPU_S, cpu_ms=CPU_MS)
+    assert result.status == ("ok" if MODE == "none" else "timeout_cpu"), result.end
+
+
+def test_a_program_that_waits_uses_nothing():
+    assert python("time.sleep(0.8)", cpu_ms=300).status == "ok"
+
+
+def test_the_signal_of_the_limit_is_a_signal_of_its_own_before_the_limit():
+    for name in ("SIGXCPU", "SIGKILL"):
+        result = python(f"{BURN}\nos.kill(os.getpid(), signal.{name})", 0.5 * CPU_S,
+                        cpu_ms=CPU_MS)
+        assert (result.status, result.end["signal"]) == ("signal", name[3:]), result.end
+
+
+@NO_GROUPS
+def test_who_ignores_the_limit_of_a_process_is_killed_a_second_later():
+    result = python(f"signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n{BURN}", 60, cpu_ms=1000)
+    assert (result.status, result.end["signal"]) == ("timeout_cpu", "KILL"), result.end
+
+
+# ---- disk
+
+@pytest.mark.parametrize("place, name", [("/tmp", "/tmp"), ("/var/tmp", "/var/tmp"),
+                                         ("/dev/shm", "/dev/shm"), ("~", "HOME")])
+def test_each_file_system_of_its_own_is_named(place, name):
+    full = python(FILL, place, 0)
+    assert (full.status, full.end["exit"]) == ("disk", 4), full.end
+    assert full.end["message"] == \
+        f"The program failed, and at its end no room was left in {name}."
+    assert python(FILL, place, 4096).status == "exit"
+
+
+def test_files_can_be_as_many_as_there_may_be():
+    make = ("for number in range(int(sys.argv[1])):\n"
+            "    open(f'/dev/shm/{number}', 'x').close()\n")
+    room = int(python("print(os.statvfs('/dev/shm').f_ffree)").out)
+    full = python(make, room + 1)
+    assert (full.status, full.end["exit"]) == ("disk", 1), full.end
+    assert b"No space left on device" in full.err
+    assert python(f"{make}sys.exit(1)", room - 1).status == "exit"
+
+
+def test_a_full_disk_is_no_fault_of_a_program_that_copes_or_makes_room():
+    assert python(FILL.replace("_exit(4)", "_exit(0)"), "/dev/shm", 0).status == "ok"
+    again = FILL.replace("os._exit(4)", "os.unlink(place + '/fill'); os._exit(4)")
+    assert python(again, "/dev/shm", 0).status == "exit"
+
+
+def test_a_file_over_its_limit_is_disk():
+    code = ("signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+            "with open('/tmp/x', 'wb') as file: os.ftruncate(file.fileno(), int(sys.argv[1]))")
+    assert python(code, 1024 * MIB).status == "ok"
+    result = python(code, 1024 * MIB + 1)
+    assert (result.status, result.end["signal"]) == ("disk", "XFSZ"), result.end
+    assert result.end["message"] == "A file was to become larger than a file may be."
+
+
+# ---- several at once
+
+@GROUPS
+def test_memory_is_the_reason_before_a_full_disk():
+    result = python(FILL.replace("os._exit(4)", MEMORY.replace("argv[1]", "argv[3]")),
+                    "/dev/shm", 0, 2048)
+    assert result.status == "oom", result.end
