@@ -486,6 +486,44 @@ static void cpu_time_over_the_quota_is_not_given(void)
     MUST(group_number(&g, "cpu.stat", "nr_throttled") > 0);
 }
 
+/* Uses half a second in a child of its own, which it does not wait for. */
+static void spin_in_a_child(void *g)
+{
+    pid_t pid;
+
+    SETUP(group_join(g) == 0);
+    pid = fork();
+    SETUP(pid >= 0);
+    if (pid == 0) {
+        struct rusage used;
+
+        do
+            (void)getrusage(RUSAGE_SELF, &used);
+        while (used.ru_utime.tv_sec == 0 && used.ru_utime.tv_usec + used.ru_stime.tv_usec < 500000);
+        for (;;)
+            (void)pause();
+    }
+    pause_ms(20);
+}
+
+static void cpu_usage_counts_who_was_not_waited_for(void)
+{
+    unsigned long least = 0;
+    struct group g;
+
+    NEED(group_make("cpuacct", &g) || group_make("cpu", &g),
+         "there is no controller that counts, or nothing can be made in its tree");
+    SETUP(child_run(spin_in_a_child, &g) == 0);
+    for (int i = 0; i < 400 && least < 400; i++) {
+        pause_ms(10);
+        least = g.version == 1 ? group_number(&g, "cpuacct.usage", NULL) / 1000000
+                               : group_number(&g, "cpu.stat", "usage_usec") / 1000;
+        if (i == 0)
+            CONTROL(least < 400);
+    }
+    MUST(least >= 400);
+}
+
 static void sigkill_waits_in_a_frozen_group_of_version_1(void)
 {
     struct group g;
@@ -519,6 +557,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(a_kill_tells_whose_limit_it_was),
     BEHAVIOUR(oom_group_takes_all_of_the_group),
     BEHAVIOUR(cpu_time_over_the_quota_is_not_given),
+    BEHAVIOUR(cpu_usage_counts_who_was_not_waited_for),
     BEHAVIOUR(sigkill_waits_in_a_frozen_group_of_version_1),
 };
 

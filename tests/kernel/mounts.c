@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "tests/kernel/prove.h"
@@ -287,6 +288,35 @@ static void tmpfs_stops_at_its_number_of_inodes(void)
     CONTROL(files_made("many", 50) == 50);
 }
 
+/* Blocks and inodes that are left. */
+static bool has_room(const char *dir)
+{
+    struct statfs fs;
+
+    SETUP(statfs(dir, &fs) == 0);
+    return fs.f_bfree > 0 && fs.f_ffree > 0;
+}
+
+static void a_full_tmpfs_says_so(void)
+{
+    static char page[64 << 10];
+    int fd;
+
+    tmpfs_at("bytes", "size=1m");
+    fd = open("bytes/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    SETUP(fd >= 0);
+    for (int i = 0; i < 15; i++)
+        SETUP(write(fd, page, sizeof(page)) == sizeof(page));
+    SETUP(write(fd, page, sizeof(page) - 4096) == sizeof(page) - 4096);
+    CONTROL(has_room("bytes"));
+    SETUP(write(fd, page, sizeof(page)) == 4096); /* what there is room for */
+    MUST(!has_room("bytes"));
+    tmpfs_at("files", "nr_inodes=20");
+    CONTROL(has_room("files"));
+    SETUP(files_made("files", 50) < 20);
+    MUST(!has_room("files"));
+}
+
 /* --- terminals ------------------------------------------------------------------------------ */
 
 static int terminals_opened(const char *ptmx, int wanted)
@@ -325,6 +355,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(noreplace_does_not_replace),
     BEHAVIOUR(tmpfs_stops_at_its_size),
     BEHAVIOUR(tmpfs_stops_at_its_number_of_inodes),
+    BEHAVIOUR(a_full_tmpfs_says_so),
     BEHAVIOUR(devpts_stops_at_its_number_and_is_an_instance_of_its_own),
 };
 

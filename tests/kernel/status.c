@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/kernel/prove.h"
@@ -281,6 +283,57 @@ static void close_range_closes_all_from_three_on(void)
     MUST(!has_fd(without, fd) && !has_fd(without, high) && has_fd(without, 0));
 }
 
+/* --- processor time ------------------------------------------------------------------------- */
+
+#define US_PER_S 1000000u
+
+static uint64_t cpu_us(clockid_t clock)
+{
+    struct timespec ts;
+
+    SETUP(clock_gettime(clock, &ts) == 0);
+    return (uint64_t)ts.tv_sec * US_PER_S + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* As init.c has it. */
+static clockid_t limit_clock(pid_t pid)
+{
+    return (clockid_t)(~(unsigned)pid << 3);
+}
+
+/* Dies of the limit, or raises its signal before. */
+static void spin_to_the_limit(void *arg)
+{
+    const struct rlimit one = {.rlim_cur = 1, .rlim_max = 2};
+    uint64_t most_us = *(const uint64_t *)arg;
+
+    SETUP(setrlimit(RLIMIT_CPU, &one) == 0);
+    while (cpu_us(CLOCK_PROCESS_CPUTIME_ID) < most_us) {
+    }
+    (void)raise(SIGXCPU);
+}
+
+/* What the process had used by the count of RLIMIT_CPU, asked when it was dead and not waited for.
+ */
+static uint64_t used_when_dead(uint64_t most_us)
+{
+    pid_t pid = child_start(spin_to_the_limit, &most_us);
+    siginfo_t info = {0};
+    uint64_t us;
+
+    SETUP(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    SETUP(info.si_code != CLD_EXITED && info.si_status == SIGXCPU);
+    us = cpu_us(limit_clock(pid));
+    SETUP(waitid(P_PID, (id_t)pid, &info, WEXITED) == 0);
+    return us;
+}
+
+static void the_count_of_a_cpu_limit_is_told_of_the_dead(void)
+{
+    CONTROL(used_when_dead(US_PER_S / 5) < US_PER_S);
+    MUST(used_when_dead(20 * US_PER_S) >= US_PER_S);
+}
+
 static const struct behaviour behaviours[] = {
     BEHAVIOUR(status_tells_root_of_rights),
     BEHAVIOUR(status_lists_groups_sorted),
@@ -291,6 +344,7 @@ static const struct behaviour behaviours[] = {
     BEHAVIOUR(children_are_listed),
     BEHAVIOUR(a_pidfd_is_of_the_process_not_of_the_number),
     BEHAVIOUR(close_range_closes_all_from_three_on),
+    BEHAVIOUR(the_count_of_a_cpu_limit_is_told_of_the_dead),
 };
 
 int main(int argc, char **argv)

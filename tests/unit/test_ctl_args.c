@@ -255,9 +255,9 @@ static void run_sends_options_only_when_given(void **state)
     (void)state;
     gives(run_body_parse, WORDS("--user=10001", "prog"), "{\"user\":10001,\"argv\":[\"/PATH\"]}");
     gives(run_body_parse,
-          WORDS("--user=a", "--net=public", "--wall-ms=5", "--out-kb", "2", "--env=A=b=c",
-                "--env=B=", "--env=A=d", "prog"),
-          "{\"user\":\"a\",\"net\":\"public\",\"limits\":{\"wall_ms\":5,\"out_kb\":2},"
+          WORDS("--user=a", "--net=public", "--wall-ms=5", "--cpu-ms=7", "--out-kb", "2",
+                "--env=A=b=c", "--env=B=", "--env=A=d", "prog"),
+          "{\"user\":\"a\",\"net\":\"public\",\"limits\":{\"wall_ms\":5,\"cpu_ms\":7,\"out_kb\":2},"
           "\"env\":{\"A\":\"d\",\"B\":\"\"},\"argv\":[\"/PATH\"]}");
 }
 

@@ -59,7 +59,25 @@ def test_a_fork_bomb_in_a_run(guest):
 
 def test_a_cpu_hog_in_a_run(guest):
     end, _, _ = run_of(guest, "while True: pass", {"wall_ms": 3000})
-    assert end["status"] in ("timeout_wall", "timeout_cpu"), end
+    assert end["status"] == "timeout_wall", end
+    # Two processes count together.
+    end, _, _ = run_of(guest, "import os\nos.fork()\nwhile True: pass",
+                       {"wall_ms": 60000, "cpu_ms": 1500})
+    assert (end["status"], end["signal"]) == ("timeout_cpu", None), end
+    assert 1500 <= end["usage"]["cpu_ms"] < 2500, end
+    end, _, _ = run_of(guest, "import time\ntime.sleep(3)", {"cpu_ms": 1500})
+    assert end["status"] == "ok", end
+
+
+def test_a_full_tmp_in_a_run(guest):
+    fill = ("import os\nwith open('/dev/shm/x', 'wb') as file:\n"
+            "    room = os.statvfs('/dev/shm')\n"
+            "    os.posix_fallocate(file.fileno(), 0, room.f_bfree * room.f_bsize - {})\n"
+            "os._exit(4)")
+    end, _, _ = run_of(guest, fill.format(0), {"wall_ms": 60000})
+    assert (end["status"], end["exit"]) == ("disk", 4), end
+    end, _, _ = run_of(guest, fill.format(4096), {"wall_ms": 60000})
+    assert (end["status"], end["exit"]) == ("exit", 4), end
 
 
 @pytest.mark.long
