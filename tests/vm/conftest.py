@@ -69,7 +69,8 @@ def prepare():
     tools.accounts_make()
     tools.world_make()
     for name in ("alice", "ben"):
-        assert lab.user_add(email=f"{name}@example.org").status in (200, 201)
+        answer = lab.user_add(email=f"{name}@example.org")
+        assert answer.status in (200, 201), repr((answer.status, answer.body))
 
 
 def set_up(guest):
