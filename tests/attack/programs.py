@@ -336,6 +336,58 @@ def many_inotify():
     return "end"
 
 
+def many_children(count):
+    """P9: says how many it has made, and keeps them until it is ended or its input is."""
+    made = []
+    try:
+        while len(made) < int(count):
+            pid = os.fork()
+            if pid == 0:
+                signal.pause()
+            made.append(pid)
+    except OSError:
+        pass
+    print("through" if len(made) == int(count) else "stopped", len(made), flush=True)
+    time.sleep(0.5)
+    for pid in made:
+        os.kill(pid, signal.SIGKILL)
+    sys.exit(0)
+
+
+def serve(address, port):
+    """N37, N38: a service of one's own, where another is expected."""
+    with socket.create_server((address, int(port))) as server:
+        print("through", flush=True)
+        while True:
+            server.accept()[0].sendall(b"false service")
+
+
+def hold_locks(*paths):
+    """I8: whoever can read a file can lock it; held until somebody ends us."""
+    import fcntl
+    held = []
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held.append(fd)
+    print("through", len(held), flush=True)
+    time.sleep(60)
+
+
+def type_into_terminal():
+    """T1: what root is asked to type next, on whatever of ours is a terminal."""
+    fds = [fd for fd in (0, 1, 2) if os.isatty(fd)]
+    try:
+        fds.append(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        pass
+    if not fds:
+        raise Stopped("no terminal")
+    for char in b"#typed":
+        call(SYS_IOCTL, fds[-1], 0x5412, bytes([char]))  # TIOCSTI
+    return "typed"
+
+
 # ---- F: files
 
 def arguments_of_others(secret):
@@ -358,6 +410,17 @@ def mounts_with(word):
         for line in mounts:
             if word in line:
                 return line.strip()
+    raise Stopped("not found")
+
+
+def wait_for(path):
+    """F3: something that the host mounts later; says when it begins to look."""
+    print("up", flush=True)
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        if os.path.exists(path):
+            return path
+        time.sleep(0.01)
     raise Stopped("not found")
 
 

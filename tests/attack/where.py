@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 # where.py - the three places an attack is started in: a run, a session, and a plain process.
+import contextlib
 import os
 import shutil
 import stat
@@ -58,7 +59,23 @@ def plain(uid, name, *args, python=lab.PYTHON, **more):
     return result.stdout.strip()
 
 
-def is_through(said):
-    word = said.split(" ", 1)[0]
-    assert word in ("through", "stopped"), said
-    return word == "through"
+@contextlib.contextmanager
+def plain_live(uid, name, *args):
+    """A plain process that has said its first line."""
+    with subprocess.Popen(plain_argv(uid, argv_of(name, *args)), stdout=subprocess.PIPE,
+                          text=True) as child:
+        try:
+            yield child, child.stdout.readline().strip()
+        finally:
+            child.kill()
+
+
+@contextlib.contextmanager
+def run_live(name, *args, **more):
+    """A run that has said its first line."""
+    live = lab.start(argv_of(name, *args), **{"net": "public", "limits": LONG, **more})
+    try:
+        live.until("out")
+        yield live, live.out.decode().strip()
+    finally:
+        live.close()
