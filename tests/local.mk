@@ -9,5 +9,5 @@ EXTRA_DIST += \
 	ARCHITECTURE.md CONTRIBUTING.md check quickstart doc/decisions doc/kernel.md doc/performance.md \
 	doc/threats.md \
 	%D%/bench %D%/fresh-root %D%/fuzz %D%/integration %D%/lab %D%/lab_test %D%/lablib %D%/labtest \
-	%D%/packages %D%/prepare.sh %D%/quickstart %D%/sabotage %D%/unit/run \
+	%D%/attack %D%/packages %D%/prepare.sh %D%/quickstart %D%/sabotage %D%/unit/run \
 	%D%/vm

@@ -247,6 +247,9 @@ def user_key(verb):
     if verb == "put":
         call(248, b"user", b"attack", b"hello", 5, -4)
         return "put"
+    if verb == "clear":
+        call(250, 7, -4)
+        return "cleared"
     key = call(250, 10, -4, b"user", b"attack", 0)
     data = ctypes.create_string_buffer(32)
     call(250, 11, key, data, 32)

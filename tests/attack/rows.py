@@ -18,6 +18,7 @@ RULES_OUT = "rules out"  # the plain process is tried while the rules are away
 AMD64 = "amd64"
 SCOPED = "scoped"  # Landlock from ABI 6 on
 ABSTRACT, SOCKET, FAR_SOCKET = "lab-attack", "/var/lib/lab-attack/socket", "/run/nscd/socket"
+NEAR_SOCKET = "/usr/local/lib/lab-attack-socket"  # in what runs and sessions see of the host
 KEY, QUEUE, SHM = "0x4c414221", "/lab-attack", "/dev/shm/lab-attack"
 SECRET = "correct-horse-battery"
 
@@ -45,6 +46,8 @@ ROWS = [
     # ---- what reaches others without a network
     row("I1", "abstract", ABSTRACT, plain="through secret", needs=(SCOPED,)),
     row("I2", "path_socket", SOCKET, run=ABSENT, plain="through secret"),
+    # Said in doc/threats.md, N28: a session reaches it.
+    row("I2", "path_socket", NEAR_SOCKET, session="through secret", plain="through secret"),
     row("I3", "shared_memory", KEY, run=ABSENT, plain="through secret"),
     row("I4", "message_queue", QUEUE, run=ABSENT),
     row("I5", "read_file", SHM, run=ABSENT, plain="through secret"),

@@ -31,9 +31,10 @@ def say_secret(listener, word):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def bait(workshop):
+def bait(workshop, alice):
     """What the attacks are after: root's, and open to every uid of the host."""
     for path, word in ((b"\0" + rows.ABSTRACT.encode(), b"secret"), (rows.SOCKET, b"secret"),
+                       (rows.NEAR_SOCKET, b"secret"),
                        (rows.FAR_SOCKET, b"nscd")):
         if isinstance(path, str):
             os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
@@ -56,13 +57,15 @@ def bait(workshop):
     where.raised_python(rows.SET_UID, 0o4755)
     where.raised_python(rows.SET_GID, 0o2755, gid=lab.uid_of("bob"))
     where.raised_python(rows.CAPABLE, capabilities="cap_net_raw+ep")
+    assert where.plain(alice, "user_key", "put") == "through put"
     with subprocess.Popen([lab.PYTHON, "-c", "import sys; sys.stdin.read()", rows.SECRET],
                           stdin=subprocess.PIPE) as holder:
         yield
         holder.stdin.close()
+    where.plain(alice, "user_key", "clear")  # it is the kernel's, and would outlive the lab
     librt.mq_unlink(rows.QUEUE.encode())
     libc.shmctl(segment, 0, None)
-    for path in (rows.SHM, rows.FAR_SOCKET, rows.SOCKET,
+    for path in (rows.SHM, rows.FAR_SOCKET, rows.SOCKET, rows.NEAR_SOCKET,
                  *(f"/usr/local/bin/{name}" for name in (rows.SET_UID, rows.SET_GID, rows.CAPABLE))):
         os.unlink(path)
 
