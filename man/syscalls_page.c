@@ -18,6 +18,7 @@
 #define ROWS_MAX 1024
 
 static const char head[] =
+    ".\\\" SPDX-License-Identifier: ISC\n"
     ".\\\" Made from policy/syscalls.def; do not edit.\n"
     ".Dd November 30, 2026\n"
     ".Dt ATELIER-SYSCALLS 7\n"
