@@ -394,12 +394,11 @@ static char *home_move(struct adoption *x)
 enum ctl_exit adopt_home_secure(struct adoption *x)
 {
     const struct adopt_ids ids = ids_of(x);
-    bool is_other_uid = ids.uid != ids.old_uid;
     enum ctl_exit code = CTL_OK;
     int r = 0;
 
     /* There was time to log in while the question was open. */
-    if (x->account.name && is_other_uid)
+    if (x->account.name && ids.uid != ids.old_uid)
         code = processes_check(x, ids.old_uid);
     if (code == CTL_OK)
         code = home_mark(x, x->record.home);
@@ -407,7 +406,8 @@ enum ctl_exit adopt_home_secure(struct adoption *x)
         return code;
     x->home = home_move(x);
     code = home_mark(x, x->home);
-    if (code == CTL_OK && is_other_uid && x->record.mark.ino != 0)
+    /* Also with a UID that is kept: the user is one of ours by now, and could start a run. */
+    if (code == CTL_OK && x->record.mark.ino != 0)
         r = adopt_home_close(x->home, &ids, &x->record.mark);
     if (r < 0 && r != -ENOENT && !is_foreign(r)) {
         say_error("%s cannot be closed: %s; mend it, then 'atelier adopt %s' again", x->home,

@@ -13,6 +13,28 @@ from admin import as_json, groups_of, owner, passwd_has, refused, write
 
 HOOKS = "/etc/shadow-maint/useradd-post.d"
 HOOK = "/usr/share/atelier/useradd-post"
+USERDEL = "/usr/sbin/userdel"
+SEEN = "/run/lab/userdel.seen"
+
+
+@pytest.fixture
+def userdel():
+    """In place of userdel(8): says what a home is when it is called, calls it, then runs a script."""
+    shutil.copy2(USERDEL, "/run/lab/userdel")
+
+    def place(home, script=""):
+        write("/run/lab/userdel.sh", f"#!/bin/sh\nstat -c '%u %a' {home} >{SEEN}\n"
+                                     f"/run/lab/userdel \"$@\" || exit\n{script}\n")
+        os.chmod("/run/lab/userdel.sh", 0o755)
+        lab.command("mount", "--bind", "/run/lab/userdel.sh", USERDEL)
+
+    yield place
+    lab.command("umount", USERDEL, check=False)
+
+
+def seen():
+    with open(SEEN, encoding="utf-8") as line:
+        return line.read().strip()
 
 
 def test_an_account_gets_a_new_uid_and_its_home_with_it(account):
@@ -46,10 +68,12 @@ def test_an_account_gets_a_new_uid_and_its_home_with_it(account):
     assert os.listdir(f"{lab.STATE}/adopt") == []
 
 
-def test_an_account_in_the_range_keeps_its_uid(account):
+def test_an_account_in_the_range_keeps_its_uid(account, userdel):
     # UID_MAX only warns; a group of the same number comes along.
     assert account("inrange", "-u", "10500") == 10500
+    userdel(f"{lab.HOMES}/inrange")
     lab.atelier("adopt", "-y", "--no-scan", "inrange")
+    assert seen() == "0 700"  # nobody is in it while it changes hands
     assert not passwd_has("inrange")
     assert lab.uid_of("inrange") == 10500
     assert owner(f"{lab.HOMES}/inrange/.bashrc") == 10500
@@ -163,30 +187,6 @@ def test_an_adoption_that_is_killed_anywhere_is_finished_by_the_next(account):
                  os.walk(f"{lab.HOMES}/{name}") for entry in (".", *dirs, *files)}
         assert found == {uid}, delay
         assert os.listdir(f"{lab.STATE}/adopt") == [], delay
-
-
-USERDEL = "/usr/sbin/userdel"
-SEEN = "/run/lab/userdel.seen"
-
-
-@pytest.fixture
-def userdel():
-    """In place of userdel(8): says what a home is when it is called, calls it, then runs a script."""
-    shutil.copy2(USERDEL, "/run/lab/userdel")
-
-    def place(home, script=""):
-        write("/run/lab/userdel.sh", f"#!/bin/sh\nstat -c '%u %a' {home} >{SEEN}\n"
-                                     f"/run/lab/userdel \"$@\" || exit\n{script}\n")
-        os.chmod("/run/lab/userdel.sh", 0o755)
-        lab.command("mount", "--bind", "/run/lab/userdel.sh", USERDEL)
-
-    yield place
-    lab.command("umount", USERDEL, check=False)
-
-
-def seen():
-    with open(SEEN, encoding="utf-8") as line:
-        return line.read().strip()
 
 
 def test_the_home_is_closed_before_the_uid_is_free(account, userdel):
