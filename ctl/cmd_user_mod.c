@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* cmd_user_mod.c - atelier user mod */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
 #include "ctl/named.h"
@@ -164,6 +166,12 @@ int user_mod_parse(struct options *opt, int argc, char **argv, unsigned flags,
     return 0;
 }
 
+static bool has_groups(const json_t *body)
+{
+    return json_object_get(body, "groups") || json_object_get(body, "groups_add") ||
+           json_object_get(body, "groups_remove");
+}
+
 int cmd_user_mod(struct options *opt, int argc, char **argv)
 {
     cleanup_answer struct answer a = {0};
@@ -176,5 +184,11 @@ int cmd_user_mod(struct options *opt, int argc, char **argv)
     code = named_get(opt, "PATCH", NAMED_USER, name, body, &a);
     if (code == CTL_OK && !opt->json)
         code = user_line_print(a.json);
+    if (code == CTL_OK && !opt->json && has_groups(body)) {
+        cleanup_free char *groups = json_join(json_object_get(a.json, "groups"));
+        cleanup_free char *shown = text_escape(groups, strlen(groups), NULL);
+
+        (void)printf("    groups: %s\n", shown);
+    }
     return code;
 }

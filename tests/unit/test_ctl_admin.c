@@ -37,6 +37,13 @@ static void a_changed_user_is_one_line(void **state)
     assert_memory_equal(s->request, "PATCH /v1/users/bob HTTP/1.1\r\n", 30);
     assert_non_null(strstr(s->request, "{\"expires_at\":\"2026-11-30T23:59:59Z\"}"));
     assert_string_equal(s->out, "bob      10002 active, expires 2026-11-30T23:59:59Z\n");
+    assert_int_equal(answered(s,
+                              OK
+                              "{\"name\":\"bob\",\"uid\":10002,\"state\":\"active\",\"expires_at\":"
+                              "null,\"groups\":[\"a\",\"b\"]}",
+                              cmd_user_mod, false, WORDS("-aG", "b", "bob")),
+                     CTL_OK);
+    assert_string_equal(s->out, "bob      10002 active\n    groups: a,b\n");
     assert_int_equal(answered(s, NOBODY, cmd_user_mod, false, WORDS("-c", "x", "bob")), CTL_NO);
     assert_string_equal(
         s->err, "atelier: there is no user 'bob'; 'atelier user list' shows who there is\n");
