@@ -271,8 +271,10 @@ int change_publish(struct registry *reg, registry_taken_fn taken, void *arg)
 
     if (r < 0)
         (void)index_sweep(reg->nss_fd);
-    else /* Between these two: stored, and nobody has seen it yet. */
-        r = index_swap(reg);
+    /* Between these two: stored, and nobody has seen it yet. Its failure must not look like one of
+     * the rows: -EEXIST of the ledger is no name that is taken. */
+    else if (index_swap(reg) < 0)
+        r = -EINPROGRESS;
     if (r < 0)
         change_touch_all(reg);
     return r;
@@ -295,7 +297,10 @@ static int index_renew(struct registry *reg)
 
 int index_catch_up(struct registry *reg)
 {
-    return reg->index_behind ? index_renew(reg) : 0;
+    if (!reg->index_behind)
+        return 0;
+    /* Of an earlier change: what it is must not be taken for a fault of this one. */
+    return index_renew(reg) < 0 ? -EIO : 0;
 }
 
 int registry_rebuild_index(struct registry *reg)

@@ -41,15 +41,15 @@ void change_touch_all(struct registry *reg);
  * The steps 1 (generation) to 6 of registry.h.
  *
  * Return: 0 when every NSS look-up on the host sees the change. A negative errno: the change is
- * undone, or (only if the rename or the fsync of the directory failed) it is stored and the index
- * is behind; index_catch_up() tries again.
+ * undone; but -EINPROGRESS, whatever the cause: it is stored, and ledger or index are behind;
+ * index_catch_up() tries again.
  */
 int change_publish(struct registry *reg, registry_taken_fn taken, void *arg);
 
 /**
  * index_catch_up() - Publish what is stored but not published, if there is anything
  *
- * To be called before an answer "exists already". Return: 0 or a negative errno.
+ * To be called before an answer "exists already". Return: 0 or -EIO, whatever the cause.
  */
 int index_catch_up(struct registry *reg);
 

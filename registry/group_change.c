@@ -28,6 +28,17 @@ static int group_get_ours(struct registry *reg, uint32_t gid, const char *what,
 
 /* --- name ---------------------------------------------------------------------------------- */
 
+static int name_check(struct registry *reg, const char *name, registry_taken_fn taken)
+{
+    if (!name)
+        return 0;
+    if (!taken || !name_is_valid(name))
+        return registry_fail(reg, -EINVAL, "rename a group");
+    if (name_is_reserved(name))
+        return registry_fail(reg, -EPERM, "group %s would have a reserved name", name);
+    return 0;
+}
+
 static int rename_do(struct registry *reg, uint32_t gid, const char *name, registry_taken_fn taken,
                      void *arg)
 {
@@ -47,30 +58,6 @@ static int rename_do(struct registry *reg, uint32_t gid, const char *name, regis
     stmt_int(&st, 1, gid);
     stmt_text(&st, 2, name);
     return stmt_run(&st, "rename a group");
-}
-
-int group_rename(struct registry *reg, uint32_t gid, const char *name, registry_taken_fn taken,
-                 void *arg)
-{
-    struct group group;
-    int r;
-
-    if (!taken || !name_is_valid(name))
-        return registry_fail(reg, -EINVAL, "rename a group");
-    if (name_is_reserved(name))
-        return registry_fail(reg, -EPERM, "group %s would have a reserved name", name);
-    r = group_get_ours(reg, gid, "rename", &group);
-    if (r < 0 || strcmp(group.name, name) == 0)
-        return r;
-    r = change_begin(reg);
-    if (r < 0)
-        return r;
-    r = rename_do(reg, gid, name, taken, arg);
-    if (r < 0) {
-        change_abort(reg);
-        return r;
-    }
-    return change_publish(reg, taken, arg);
 }
 
 /* --- members ------------------------------------------------------------------------------- */
@@ -177,23 +164,58 @@ static int members_do(struct registry *reg, uint32_t gid, enum user_groups_how h
     return changed;
 }
 
-int group_members_change(struct registry *reg, uint32_t gid, enum user_groups_how how,
-                         const uint32_t *uids, size_t n)
+/* --- both ---------------------------------------------------------------------------------- */
+
+/* Something changed: 1; 0: it was so; or a negative errno. */
+static int change_do(struct registry *reg, const struct group *group,
+                     const struct group_change *change, registry_taken_fn taken, void *arg)
+{
+    bool has_new_name = change->name && strcmp(group->name, change->name) != 0;
+    int r = has_new_name ? rename_do(reg, group->gid, change->name, taken, arg) : 0, changed = 0;
+
+    if (r == 0 && change->how != USER_GROUPS_KEEP)
+        changed = members_do(reg, group->gid, change->how, change->uids, change->n);
+    if (r < 0 || changed < 0)
+        return r < 0 ? r : changed;
+    return has_new_name || changed > 0;
+}
+
+int group_change(struct registry *reg, uint32_t gid, const struct group_change *change,
+                 registry_taken_fn taken, void *arg)
 {
     struct group group;
-    int r = group_get_ours(reg, gid, "change the members of", &group);
+    int r = name_check(reg, change->name, taken);
 
-    if (r < 0 || how == USER_GROUPS_KEEP)
-        return r;
-    r = change_begin(reg);
+    if (r == 0)
+        r = group_get_ours(reg, gid, change->name ? "rename" : "change the members of", &group);
+    if (r == 0)
+        r = change_begin(reg);
     if (r < 0)
         return r;
-    r = members_do(reg, gid, how, uids, n);
+    r = change_do(reg, &group, change, taken, arg);
     if (r <= 0) {
         change_abort(reg);
         return r;
     }
+    if (change->name)
+        return change_publish(reg, taken, arg);
     return change_publish(reg, always_entitled, NULL);
+}
+
+int group_rename(struct registry *reg, uint32_t gid, const char *name, registry_taken_fn taken,
+                 void *arg)
+{
+    const struct group_change change = {.name = name ? name : ""};
+
+    return group_change(reg, gid, &change, taken, arg);
+}
+
+int group_members_change(struct registry *reg, uint32_t gid, enum user_groups_how how,
+                         const uint32_t *uids, size_t n)
+{
+    const struct group_change change = {.how = how, .uids = uids, .n = n};
+
+    return group_change(reg, gid, &change, NULL, NULL);
 }
 
 /* --- the end ------------------------------------------------------------------------------- */

@@ -13,7 +13,9 @@
  *   5. rename over the old index     (crash before: registry_open() sees that the generations
  *   6. fsync of the directory         differ and writes the index anew)
  *   7. only then the caller answers
- * A failure up to 4 rolls back and removes the temporary file: the old state stays.
+ * A failure up to 4 rolls back and removes the temporary file: the old state stays. One of 5 and 6
+ * is -EINPROGRESS, and no function returns that for anything else: the change is stored, NSS does
+ * not know it, and the next change makes up for it.
  *
  * Functions return 0 or a negative errno when they could not find out or could not store; what was
  * decided is an enum. Callers deny on every negative value. Nothing here logs.
@@ -397,16 +399,33 @@ int user_next_expiry(struct registry *reg, int64_t after_s, int64_t *ret_expires
 int group_create(struct registry *reg, const char *name, registry_taken_fn taken, void *arg,
                  struct group *ret_group);
 
+struct group_change {
+    const char *name;         /* NULL: it stays */
+    enum user_groups_how how; /* USER_GROUPS_KEEP: the members stay */
+    const uint32_t *uids;     /* @n of them; who is to be removed and is not in it, is not in it */
+    size_t n;
+};
+
 /**
- * group_rename() - Give a group another name
+ * group_change() - Name and members of a group, in one transaction
+ * @change: Borrowed
+ * @taken:  As for user_create(); NULL if there is no name
  *
  * The old name stays used: nobody gets it again, this group neither.
  *
- * Return: 0, also if it is called so; -ENOENT, -EEXIST, -EINVAL (syntax), -EPERM (reserved name,
- * or the group is GROUP_ALL_USERS), or a negative errno with the old state kept.
+ * Return: 0, also if it was so; of the name -EEXIST, -EINVAL (syntax) and -EPERM (reserved; or the
+ * group is GROUP_ALL_USERS); of the members -E2BIG, if somebody would be in more than
+ * USER_GROUPS_MAX; -ENOENT (no such group, or user); or a negative errno. The old state is kept,
+ * but for -EINPROGRESS: see above.
  */
+int group_change(struct registry *reg, uint32_t gid, const struct group_change *change,
+                 registry_taken_fn taken, void *arg);
+
+/* Its parts. */
 int group_rename(struct registry *reg, uint32_t gid, const char *name, registry_taken_fn taken,
                  void *arg);
+int group_members_change(struct registry *reg, uint32_t gid, enum user_groups_how how,
+                         const uint32_t *uids, size_t n);
 
 /**
  * group_delete() - Take a group away; name and gid are never given out again
@@ -415,17 +434,6 @@ int group_rename(struct registry *reg, uint32_t gid, const char *name, registry_
  * errno with the old state kept.
  */
 int group_delete(struct registry *reg, uint32_t gid);
-
-/**
- * group_members_change() - Who is in a group, in one transaction
- * @how:  USER_GROUPS_SET, _ADD or _REMOVE (who is not in it, is not in it)
- * @uids: @n of them, borrowed
- *
- * Return: 0; -ENOENT (no such group, or user); -EPERM (GROUP_ALL_USERS: everybody is in it); -E2BIG
- * if somebody would be in more than USER_GROUPS_MAX; or a negative errno with the old state kept.
- */
-int group_members_change(struct registry *reg, uint32_t gid, enum user_groups_how how,
-                         const uint32_t *uids, size_t n);
 
 /* Called for each member in ascending uid; a non-zero return stops and is returned. -ENOENT. */
 int group_member_list(struct registry *reg, uint32_t gid, user_fn fn, void *arg);

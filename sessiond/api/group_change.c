@@ -2,8 +2,8 @@
 /*
  * group_change.c - PATCH and DELETE of /v1/groups/NAME.
  *
- * Members are looked up before anything is changed. A new name comes first, because it is what the
- * host may refuse; it needs the password lock, as every name that is given out.
+ * Members are looked up before anything is changed. A new name needs the password lock, as every
+ * name that is given out; it and the members are one change of the registry.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -44,40 +44,38 @@ static void refuse_all(struct request *rq)
                         GROUP_ALL_USERS " is the group of everybody: it stays as it is.");
 }
 
-/* Return: 0, -ECANCELED if the request is answered, or a negative errno. */
-static int members_store(struct request *rq, const struct change *c)
+static void answer_changed(struct request *rq, struct change *c)
 {
-    int r = 0;
-
-    if (c->how != USER_GROUPS_KEEP)
-        r = group_members_change(rq->app->reg, c->group.gid, c->how, c->uids, c->n);
-    if (r != -E2BIG)
-        return r;
-    request_refuse_with(rq, 400, STATUS_BAD_REQUEST, c->members_key,
-                        "Somebody would be in more than %u groups.", USER_GROUPS_MAX);
-    return -ECANCELED;
-}
-
-static void answer_changed(struct request *rq, const struct change *c)
-{
+    if (c->name[0] && strcmp(c->group.name, c->name) != 0)
+        log_notice("group renamed name=%s to=%s gid=%u", c->group.name, c->name, c->group.gid);
+    if (c->name[0])
+        (void)str_copy(c->group.name, sizeof(c->group.name), c->name);
     log_notice("group changed name=%s gid=%u by_uid=%u", c->group.name, c->group.gid, rq->peer_uid);
     group_answer_view(rq, &c->group);
 }
 
+/* @check: NULL if the name stays. Return: 0 with the request answered, or a negative errno. */
+static int store(struct request *rq, struct change *c, struct hostcheck *check)
+{
+    const struct group_change change = {
+        .name = c->name[0] ? c->name : NULL, .how = c->how, .uids = c->uids, .n = c->n};
+    int r =
+        group_change(rq->app->reg, c->group.gid, &change, check ? hostcheck_taken : NULL, check);
+
+    if (r == -E2BIG) {
+        request_refuse_with(rq, 400, STATUS_BAD_REQUEST, c->members_key,
+                            "Somebody would be in more than %u groups.", USER_GROUPS_MAX);
+        return 0;
+    }
+    if (r < 0)
+        return c->name[0] ? group_refuse_name(rq, r, c->name) : r;
+    answer_changed(rq, c);
+    return 0;
+}
+
 static int rename_locked(struct request *rq, struct hostcheck *check, void *arg)
 {
-    struct change *c = arg;
-    int r = group_rename(rq->app->reg, c->group.gid, c->name, hostcheck_taken, check);
-
-    if (r < 0)
-        return group_refuse_name(rq, r, c->name);
-    if (strcmp(c->group.name, c->name) != 0)
-        log_notice("group renamed name=%s to=%s gid=%u", c->group.name, c->name, c->group.gid);
-    (void)str_copy(c->group.name, sizeof(c->group.name), c->name);
-    r = members_store(rq, c);
-    if (r == 0)
-        answer_changed(rq, c);
-    return r == -ECANCELED ? 0 : r;
+    return store(rq, arg, check);
 }
 
 /* Return: 0, or -EINVAL with *e filled. */
@@ -137,11 +135,9 @@ void groups_patch(struct request *rq, const json_t *body)
         locked_run(rq, rename_locked, &c, sizeof(c), change_done, "The group could not be changed");
         return;
     }
-    r = members_store(rq, &c);
-    if (r == 0)
-        answer_changed(rq, &c);
-    else if (r != -ECANCELED)
-        request_fail(rq, "The group could not be changed", registry_error(rq->app->reg));
+    r = store(rq, &c, NULL);
+    if (r < 0)
+        request_fail_change(rq, r, "The group could not be changed", registry_error(rq->app->reg));
     change_done(&c);
 }
 
@@ -189,6 +185,6 @@ void groups_delete(struct request *rq, const json_t *body)
     } else if (r == -EPERM) {
         refuse_all(rq);
     } else {
-        request_fail(rq, "The group could not be deleted", registry_error(rq->app->reg));
+        request_fail_change(rq, r, "The group could not be deleted", registry_error(rq->app->reg));
     }
 }

@@ -339,6 +339,16 @@ void request_fail(struct request *rq, const char *what, const char *why)
     request_refuse(rq, &e);
 }
 
+void request_fail_change(struct request *rq, int r, const char *what, const char *why)
+{
+    if (r == -EINPROGRESS)
+        request_fail(
+            rq, "This is stored, but NSS does not know it yet; the next change makes up for it",
+            why);
+    else
+        request_fail(rq, what, why);
+}
+
 void request_wait(struct request *rq)
 {
     exchange_of(rq)->state = EXCHANGE_WAITING;

@@ -68,6 +68,9 @@ void request_refuse_with(struct request *rq, unsigned http, enum status status, 
 /* request_refuse() with 500 internal, and the reason in the log. */
 void request_fail(struct request *rq, const char *what, const char *why);
 
+/* The same for what a function of the registry returned: -EINPROGRESS is stored all the same. */
+void request_fail_change(struct request *rq, int r, const char *what, const char *why);
+
 /* The answer comes later. The request stays valid until it is given. */
 void request_wait(struct request *rq);
 

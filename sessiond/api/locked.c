@@ -64,7 +64,7 @@ static void on_turn(void *arg, int got, int64_t deadline_ms)
     else if (r == -ETIMEDOUT)
         refuse_late(rq);
     else if (r < 0)
-        request_fail(rq, w->what, registry_error(rq->app->reg));
+        request_fail_change(rq, r, w->what, registry_error(rq->app->reg));
     waiting_free(w);
 }
 

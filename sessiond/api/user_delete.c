@@ -54,7 +54,7 @@ void users_delete(struct request *rq, const json_t *body)
     }
     r = user_delete(app->reg, user.uid, &revoked);
     if (r < 0) {
-        request_fail(rq, "The user could not be deleted", registry_error(app->reg));
+        request_fail_change(rq, r, "The user could not be deleted", registry_error(app->reg));
         return;
     }
     log_notice("user deleted name=%s uid=%u links_revoked=%u", user.name, user.uid, revoked);

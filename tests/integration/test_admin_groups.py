@@ -99,6 +99,26 @@ def test_what_is_wrong_is_named_and_changes_nothing(change, field):
     assert get("course-a") == before
 
 
+def test_name_and_members_change_together_or_not_at_all(group):
+    """Somebody cannot come into one more group: then the name stays, too."""
+    group, others = group["name"], [f"together-{i}" for i in range(30)]
+    name = lab.newcomer()
+    for other in others:
+        assert lab.api("POST", "/v1/groups", {"name": other}).status == 201
+    assert lab.api("PATCH", f"/v1/users/{name}", {"groups": others}).status == 200
+    before, generation = get(group), lab.health()["generation"]
+    refused(patch(group, name="newname", members_add=[name]), 400, "members_add")
+    assert (get(group), lab.health()["generation"]) == (before, generation)
+    assert lab.api("GET", "/v1/groups/newname").status == 404
+    assert lab.api("DELETE", f"/v1/users/{name}").status == 200
+    # The control; and it is one change.
+    answer = patch(group, name="newname", members_add=["carol"])
+    assert (answer.status, answer.body["name"], answer.body["members"]) == (200, "newname", ["carol"])
+    assert lab.health()["generation"] == generation + 2
+    assert is_in("carol", "newname")
+    assert lab.api("DELETE", "/v1/groups/newname").status == 200
+
+
 # ---- the index
 
 def test_the_pages_are_what_nss_says():

@@ -294,6 +294,25 @@ def test_a_restore_that_could_not_be_published_ends_what_must_end(kept):
     assert lab.uid_of(name) is None
 
 
+def test_a_lock_that_could_not_be_published_ends_what_must_end():
+    """Of the same kind: a lock that comes with a group is stored when the index cannot be."""
+    name = lab.newcomer()
+    uid, index = lab.uid_of(name), f"{lab.STATE}/nss/index"
+    with lab.Session(name) as session:
+        assert session.says("echo in") == "in\n"
+        os.rename(index, f"{index}.kept")
+        os.mkdir(index, 0o700)
+        try:
+            answer = lab.api("PATCH", f"/v1/users/{name}", {"locked": True, "groups": ["course-a"]})
+            assert answer.status == 500 and "stored" in answer.body["message"], answer
+            lab.eventually(lambda: not lab.procs_of_uid(uid), 5)
+        finally:
+            os.rmdir(index)
+            os.rename(f"{index}.kept", index)
+    assert lab.api("POST", "/v1/index", {}).status == 200
+    assert lab.api("GET", f"/v1/users/{name}").body["state"] == "locked"
+
+
 def damaged(path):
     with open(path, "r+b") as file:
         file.seek(4096)

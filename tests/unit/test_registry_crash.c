@@ -166,13 +166,13 @@ static void rename_that_fails_is_made_up_for(void **state)
 
     assert_int_equal(unlink(index), 0);
     assert_int_equal(mkdir(index, 0700), 0);
-    assert_int_equal(create(f->reg, "maria@example.org", &user, &verdict), -EISDIR);
+    assert_int_equal(create(f->reg, "maria@example.org", &user, &verdict), -EINPROGRESS);
     assert_non_null(strstr(registry_error(f->reg), "stored"));
     assert_false(tmp_exists(f->dir));
     assert_int_equal(user_by_email(f->reg, "maria@example.org", &user), 0);
     /* As long as NSS does not show her, nobody is told that she exists. */
-    assert_int_equal(create(f->reg, "maria@example.org", &again, &verdict), -EISDIR);
-    assert_int_equal(user_exists_already(f->reg, &spec, &again, &verdict), -EISDIR);
+    assert_int_equal(create(f->reg, "maria@example.org", &again, &verdict), -EIO);
+    assert_int_equal(user_exists_already(f->reg, &spec, &again, &verdict), -EIO);
     assert_int_equal(verdict, USER_CONFLICT);
     assert_int_equal(rmdir(index), 0);
     assert_int_equal(create(f->reg, "maria@example.org", &again, &verdict), 0);
@@ -199,7 +199,7 @@ static void death_between_commit_and_rename_is_made_up_for(void **state)
         if (registry_open(f->dir, NULL, &reg) < 0 || rename(index, old) < 0 ||
             mkdir(index, 0700) < 0)
             _exit(2);
-        if (create(reg, "maria@example.org", &user, &verdict) != -EISDIR)
+        if (create(reg, "maria@example.org", &user, &verdict) != -EINPROGRESS)
             _exit(3);
         if (rmdir(index) < 0 || rename(old, index) < 0)
             _exit(4);

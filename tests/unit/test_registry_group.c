@@ -210,6 +210,38 @@ static void members_that_are_refused_change_nothing(void **state)
     members_are(s.f, 10002, "ada");
 }
 
+static void name_and_members_change_together_or_not_at_all(void **state)
+{
+    struct scene s = scene_make(state);
+    uint64_t before = generation(s.f);
+    const uint32_t good[] = {s.karl}, unknown[] = {10999};
+    struct group_change change = {
+        .name = "spring", .how = USER_GROUPS_SET, .uids = unknown, .n = 1};
+    char host[] = "plumbers";
+    struct group g;
+
+    assert_int_equal(group_change(s.f->reg, 10001, &change, taken_none, NULL), -ENOENT);
+    change.uids = good;
+    change.name = "plumbers";
+    assert_int_equal(group_change(s.f->reg, 10001, &change, taken_by_host, host), -EEXIST);
+    assert_int_equal(group_by_name(s.f->reg, "course-a", &g), 0);
+    members_are(s.f, 10001, "ada,karl");
+    assert_int_equal(generation(s.f), before);
+    change.name = "spring";
+    assert_int_equal(group_change(s.f->reg, 10001, &change, taken_by_host, host), 0);
+    assert_int_equal(group_by_name(s.f->reg, "spring", &g), 0);
+    assert_int_equal(g.gid, 10001);
+    members_are(s.f, 10001, "karl");
+    assert_int_equal(generation(s.f), before + 1);
+    /* The name that it has, and members that are new. */
+    change.uids = &s.ada;
+    change.how = USER_GROUPS_ADD;
+    assert_int_equal(group_change(s.f->reg, 10001, &change, taken_by_host, host), 0);
+    members_are(s.f, 10001, "ada,karl");
+    assert_int_equal(group_change(s.f->reg, 10001, &change, taken_by_host, host), 0);
+    assert_int_equal(generation(s.f), before + 2);
+}
+
 #define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -221,6 +253,7 @@ int main(void)
         REGISTRY_TEST(deleted_group_is_gone_but_for_the_tombstone),
         REGISTRY_TEST(members_are_set_added_and_removed),
         REGISTRY_TEST(members_that_are_refused_change_nothing),
+        REGISTRY_TEST(name_and_members_change_together_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
