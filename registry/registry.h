@@ -743,7 +743,9 @@ struct registry_restored {
  * A copy gives back what was, but no right that was taken away since: ids and names that were given
  * out stay used, links that are open in it are revoked, who is locked, expired or deleted here is
  * locked afterwards (as far as the copy has them), and the callers stay those of here, for the
- * groups that there are then. The file is removed when it was taken. See restore.c for the order of
+ * groups that there are then. A file whose digest a rehearsal has just found good is not checked
+ * again. Whether the right to give out ids still holds is asked only if somebody comes to life. The
+ * file is removed when it was taken. See restore.c for the order of
  * the steps and restore_merge.c for what is kept.
  *
  * Return: 0; -ENOENT (no file); -EPERM (not a file of ours alone); -EBADMSG (no registry, damaged,

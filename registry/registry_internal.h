@@ -36,6 +36,7 @@ struct registry {
     struct index_rows rows; /* of the last publication, less what is touched */
     bool is_touched;        /* any of: */
     unsigned char touched[(INDEX_ENTRIES_MAX + 7) / 8]; /* a bit for each id, from ID_ALLOC_MIN */
+    char restore_good[RESTORE_DIGEST_SIZE]; /* of the file of the last rehearsal that went well */
     char error[REGISTRY_ERROR_SIZE];
 };
 

@@ -77,6 +77,7 @@ static int in_digest(struct restore *x)
     (void)sodium_bin2hex(x->result.digest, sizeof(x->result.digest), hash, sizeof(hash));
     if (x->how->digest && strcmp(x->how->digest, x->result.digest) != 0)
         return registry_fail(x->reg, -ESTALE, REGISTRY_RESTORE_NAME " has another digest");
+    x->is_checked = strcmp(x->reg->restore_good, x->result.digest) == 0;
     return 0;
 }
 
@@ -146,10 +147,13 @@ static int in_check(struct restore *x, int64_t *ret_version)
                              REGISTRY_RESTORE_NAME
                              ": schema version %lld is newer than this program's %d",
                              (long long)version, SCHEMA_VERSION);
+    *ret_version = version;
+    /* It takes a second for fifty thousand users, and the password lock is ours for less. */
+    if (x->is_checked)
+        return 0;
     r = in_expect(x, STMT_INTEGRITY_CHECK, "ok", "check the integrity");
     if (r == 0)
         r = in_expect(x, STMT_FOREIGN_KEY_CHECK, NULL, "check the references");
-    *ret_version = version;
     return r;
 }
 
@@ -191,7 +195,7 @@ static int in_migrate(struct restore *x, int64_t version)
         return restore_fail(x, r);
     r = schemas_compare(x);
     if (r == 0)
-        r = restore_fail(x, rows_check(x->in, x->used));
+        r = restore_fail(x, rows_check(x->in, x->is_checked, x->used));
     if (r == 0)
         r = group_by_name(x->in, GROUP_ALL_USERS, &all);
     return r == -ENOENT ? registry_fail(x->reg, -EBADMSG,
@@ -245,10 +249,10 @@ static int pages_copy(struct restore *x)
     return rc == SQLITE_OK ? 0 : registry_fail_sql(x->reg, rc, "restore");
 }
 
-/* Names and ids were asked for a while ago. */
+/* Names and ids were asked for a while ago, if there were any. */
 static int entitled_still(struct restore *x)
 {
-    int r = x->how->taken(x->how->host, NULL, 0);
+    int r = x->has_asked ? x->how->taken(x->how->host, NULL, 0) : 0;
 
     if (r == 0)
         return 0;
@@ -305,6 +309,8 @@ static int restore(struct restore *x)
     if (r < 0)
         return r;
     r = in_prepare(x, version);
+    if (r == 0)
+        memcpy(x->reg->restore_good, x->result.digest, sizeof(x->reg->restore_good));
     if (r != 0 || x->how->is_rehearsal) {
         change_abort(x->in);
         return r;

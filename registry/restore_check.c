@@ -178,11 +178,14 @@ static int counters_check(struct check *c)
     return r;
 }
 
-int rows_check(struct registry *in, bool ret_used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1])
+int rows_check(struct registry *in, bool is_checked, bool ret_used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1])
 {
     struct check c = {.in = in, .used = ret_used};
-    int r = counters_check(&c);
+    int r;
 
+    if (is_checked)
+        return used_list(in, used_look, &c);
+    r = counters_check(&c);
     if (r == 0)
         r = used_check(&c);
     if (r == 0)

@@ -14,14 +14,16 @@ struct registry;
 
 /**
  * rows_check() - Look at every row that will be believed
- * @in:       An open database of the current schema
- * @ret_used: Set for each id that was given out in it, from ID_ALLOC_MIN on
+ * @in:         An open database of the current schema
+ * @is_checked: It is known to be good: only @ret_used is of interest
+ * @ret_used:   Set for each id that was given out in it, from ID_ALLOC_MIN on
  *
  * Whatever the code above would refuse to store is refused here, too: a name that is none would
  * stop the index and the ledger for ever, a text without its syntax would get into a session.
  *
  * Return: 0; -EBADMSG with the sentence in @in; or another negative errno.
  */
-int rows_check(struct registry *in, bool ret_used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]);
+int rows_check(struct registry *in, bool is_checked,
+               bool ret_used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]);
 
 #endif

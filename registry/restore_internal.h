@@ -14,6 +14,8 @@ struct restore {
     struct registry *in; /* the file; borrows the directory of @reg */
     int in_fd;           /* of the file, to be read as it is */
     const struct restore_how *how;
+    bool is_checked; /* this very file was found good a moment ago */
+    bool has_asked;  /* the host, for somebody who comes to life */
     struct registry_restored result;
     bool seen[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @reg */
     bool used[ID_ALLOC_MAX - ID_ALLOC_MIN + 1]; /* of the ids of @in */

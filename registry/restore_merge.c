@@ -88,6 +88,7 @@ static int host_ask(struct restore *x, const char *name, bool has_new_name, uint
 {
     int r = 0;
 
+    x->has_asked = x->has_asked || has_new_name || id != 0;
     if (has_new_name && name_is_reserved(name))
         return registry_fail(x->reg, -EEXIST, "%s in the file has a reserved name", name);
     if (has_new_name)
