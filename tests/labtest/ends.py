@@ -109,3 +109,23 @@ def control_groups_go_with_their_lab_even_after_sigkill():
         while groups_of(process.pid):
             expect(time.monotonic() < deadline + GONE_WITHIN_S, groups_of(process.pid))
             time.sleep(0.05)
+
+
+@check
+def a_lab_with_control_groups_holds_up_no_other():
+    """What waits to remove the groups has not kept the lock under which labs are made."""
+    try:
+        cgroups.places()
+    except cgroups.CgroupError as error:
+        raise Skip(str(error)) from None
+    lab = [LAB, "run", "--no-services"]
+    with subprocess.Popen([*lab, "--cgroups", "--", "sh", "-c", "echo up; exec sleep 60"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as first:
+        try:
+            expect_equal(first.stdout.readline(), b"up\n", "the first lab")
+            second = subprocess.run([*lab, "--", "true"], timeout=30, check=False,
+                                    stdin=subprocess.DEVNULL)
+            expect_equal(second.returncode, 0, "exit code of the second lab")
+            expect(first.poll() is None, "the first lab has ended meanwhile")
+        finally:
+            first.send_signal(signal.SIGTERM)
