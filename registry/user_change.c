@@ -203,7 +203,8 @@ int user_change(struct registry *reg, uint32_t uid, const struct user_change *ch
 
     if (change->has_expiry && change->expires_s < 0)
         return registry_fail(reg, -EINVAL, "set the expiry of a user");
-    r = index_catch_up(reg);
+    /* What NSS does not see waits for no index: a lock is wanted most when the disk is full. */
+    r = change->groups_how == USER_GROUPS_KEEP ? 0 : index_catch_up(reg);
     if (r == 0)
         r = user_by_uid(reg, uid, &x.user);
     if (r < 0)

@@ -162,7 +162,10 @@ static void rename_that_fails_is_made_up_for(void **state)
     const char *index = path_of(f, "nss/index");
     struct user_spec spec = {.email = "maria@example.org"};
     enum user_verdict verdict = USER_CONFLICT;
+    const struct user_change lock = {.has_locked = true, .is_locked = true};
+    enum user_change_verdict changed;
     struct user user, again;
+    const char *what;
 
     assert_int_equal(unlink(index), 0);
     assert_int_equal(mkdir(index, 0700), 0);
@@ -174,6 +177,10 @@ static void rename_that_fails_is_made_up_for(void **state)
     assert_int_equal(create(f->reg, "maria@example.org", &again, &verdict), -EIO);
     assert_int_equal(user_exists_already(f->reg, &spec, &again, &verdict), -EIO);
     assert_int_equal(verdict, USER_CONFLICT);
+    /* But she can be locked. */
+    assert_int_equal(user_change(f->reg, user.uid, &lock, &what, &changed), 0);
+    assert_int_equal(user_by_uid(f->reg, user.uid, &user), 0);
+    assert_int_equal(user.state, USER_STATE_LOCKED);
     assert_int_equal(rmdir(index), 0);
     assert_int_equal(create(f->reg, "maria@example.org", &again, &verdict), 0);
     assert_int_equal(verdict, USER_EXISTED);
