@@ -3,7 +3,6 @@
 #include "ctl/adopt_account.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,20 +89,6 @@ int account_get(const struct text *passwd, const char *name, struct account *ret
     return -ENOENT;
 }
 
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-    va_list args;
-    char *text;
-    int n;
-
-    va_start(args, format);
-    n = vasprintf(&text, format, args);
-    va_end(args);
-    if (n < 0)
-        say_no_memory();
-    return text;
-}
-
 /* Another account with the same uid, or one for which this group is the first one. */
 static char *others_judge(const struct account *a, const struct text *passwd)
 {
@@ -117,10 +102,10 @@ static char *others_judge(const struct account *a, const struct text *passwd)
             continue;
         other = field_dup(&line, FIELD_NAME);
         if (number_field(&line, FIELD_UID, &uid) == 0 && uid == a->uid)
-            why =
-                sentence("the account '%s' has the same UID %u: its files would be taken from it; "
-                         "'userdel %s', or 'usermod -u' first",
-                         other, uid, other);
+            why = text_format(
+                "the account '%s' has the same UID %u: its files would be taken from it; "
+                "'userdel %s', or 'usermod -u' first",
+                other, uid, other);
         free(other);
         if (why)
             return why;
@@ -133,17 +118,17 @@ char *account_judge(const struct account *a, const struct text *passwd, const st
     struct line line = {0};
 
     if (a->uid == 0)
-        return sentence("'%s' is root", a->name);
+        return text_format("'%s' is root", a->name);
     if (a->uid < UID_ORDINARY_MIN)
-        return sentence("'%s' is an account of the system (UID %u, below %u)", a->name, a->uid,
-                        UID_ORDINARY_MIN);
+        return text_format("'%s' is an account of the system (UID %u, below %u)", a->name, a->uid,
+                           UID_ORDINARY_MIN);
     if (a->uid == 65534 || a->uid > ID_ALLOC_MAX)
-        return sentence("UID %u of '%s' is none of a person (%u to %u)", a->uid, a->name,
-                        UID_ORDINARY_MIN, ID_ALLOC_MAX);
+        return text_format("UID %u of '%s' is none of a person (%u to %u)", a->uid, a->name,
+                           UID_ORDINARY_MIN, ID_ALLOC_MAX);
     if (!name_is_valid(a->name))
-        return sentence("'%s' cannot be the name of a user: a lower-case letter, then letters, "
-                        "digits and '-', at most %d in all; 'usermod -l NEW %s' first",
-                        a->name, NAME_MAX_LEN, a->name);
+        return text_format("'%s' cannot be the name of a user: a lower-case letter, then letters, "
+                           "digits and '-', at most %d in all; 'usermod -l NEW %s' first",
+                           a->name, NAME_MAX_LEN, a->name);
     /* userdel would leave the group, and it would stand before the user's own one. */
     while (line_next(group, &line)) {
         const char *start = "";
@@ -153,9 +138,10 @@ char *account_judge(const struct account *a, const struct text *passwd, const st
             continue;
         (void)account_field(&line, 3, &start, &size);
         if (size > 0 && !(size == strlen(a->name) && memcmp(start, a->name, size) == 0))
-            return sentence("the group '%s' of /etc/group has members (%.*s); 'gpasswd -M \"\" %s' "
-                            "first",
-                            a->name, (int)size, start, a->name);
+            return text_format(
+                "the group '%s' of /etc/group has members (%.*s); 'gpasswd -M \"\" %s' "
+                "first",
+                a->name, (int)size, start, a->name);
     }
     return others_judge(a, passwd);
 }

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,16 +27,6 @@
 #include "common/banned.h"
 
 #define WORK "work" /* the part of a home that runs see; sessiond makes it in homes of its own */
-
-__attribute__((format(printf, 2, 3))) static void why_set(char **ret_why, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (vasprintf(ret_why, format, args) < 0)
-        say_no_memory();
-    va_end(args);
-}
 
 /* A directory whose entries root alone can change. Return: a descriptor or a negative errno. */
 static int trusted_open(const char *path)
@@ -122,11 +111,12 @@ static int home_check(int parent, const char *base, const char *home, const stru
     if (r == -ENOENT)
         return r;
     if (r < 0) {
-        why_set(ret_why, "%s stays: it is no directory, or a link to one", home);
+        *ret_why = text_format("%s stays: it is no directory, or a link to one", home);
         return r;
     }
     if (!is_of_either(&st, ids) && !is_closed(&st, mark)) {
-        why_set(ret_why, "%s stays: it belongs to UID %u, not to the account", home, st.st_uid);
+        *ret_why =
+            text_format("%s stays: it belongs to UID %u, not to the account", home, st.st_uid);
         return -EPERM;
     }
     *ret_fd = fd_take(&fd);
@@ -137,21 +127,20 @@ static void move_explain(int error, const char *home, const char *target, char *
 {
     switch (error) {
     case -EEXIST:
-        why_set(ret_why, "%s stays, since there is a %s already: put into it what is needed", home,
-                target);
+        *ret_why = text_format("%s stays, since there is a %s already: put into it what is needed",
+                               home, target);
         break;
     case -EXDEV:
-        why_set(
-            ret_why,
+        *ret_why = text_format(
             "%s stays, since it is on another file system: 'mv %s %s && chmod 0700 %s' copies it",
             home, home, target, target);
         break;
     case -EBUSY:
-        why_set(ret_why, "%s stays, since a file system is mounted there: mount it at %s instead",
-                home, target);
+        *ret_why = text_format(
+            "%s stays, since a file system is mounted there: mount it at %s instead", home, target);
         break;
     default:
-        why_set(ret_why, "%s stays: %s", home, strerror(-error));
+        *ret_why = text_format("%s stays: %s", home, strerror(-error));
         break;
     }
 }
@@ -181,9 +170,9 @@ int adopt_home_move(const char *home, const char *homes, const char *name,
 
         if (lstat(home, &st) < 0 && errno == ENOENT)
             return -ENOENT; /* moved by hand meanwhile */
-        why_set(ret_why,
-                "%s stays: %s is not root's alone, or leads through a link: move it by hand", home,
-                parent_path);
+        *ret_why = text_format(
+            "%s stays: %s is not root's alone, or leads through a link: move it by hand", home,
+            parent_path);
         return parent;
     }
     r = home_check(parent, base, home, ids, mark, &fd, ret_why);

@@ -25,13 +25,10 @@ void csv_error_add(struct csv_errors *errors, size_t line, const char *field, co
 {
     va_list args;
     char *why;
-    int n;
 
     va_start(args, format);
-    n = vasprintf(&why, format, args);
+    why = text_vformat(format, args);
     va_end(args);
-    if (n < 0)
-        say_no_memory();
     if (errors->used == errors->room) {
         errors->room = errors->room ? errors->room * 2 : 16;
         errors->all = reallocarray(errors->all, errors->room, sizeof(*errors->all));

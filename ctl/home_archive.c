@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,16 +36,6 @@
 #define TAR_STACK  ((rlim_t)1 << 30) /* what is not used is not there */
 #define TAR_MEMORY ((rlim_t)2 << 30)
 
-__attribute__((format(printf, 2, 3))) static void why_set(char **ret_why, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (vasprintf(ret_why, format, args) < 0)
-        say_no_memory();
-    va_end(args);
-}
-
 int home_owner(const char *homes, const char *name, uid_t *ret_uid)
 {
     cleanup_close int fd = tree_open_absolute(homes);
@@ -68,11 +57,11 @@ static int owner_check(const char *homes, const char *name, uid_t uid, char **re
     int r = home_owner(homes, name, &owner);
 
     if (r == 0 && owner != uid) {
-        why_set(ret_why, "%s/%s belongs to UID %u, not %u", homes, name, owner, uid);
+        *ret_why = text_format("%s/%s belongs to UID %u, not %u", homes, name, owner, uid);
         return -EPERM;
     }
     if (r < 0)
-        why_set(ret_why, "%s/%s: %s", homes, name, strerror(-r));
+        *ret_why = text_format("%s/%s: %s", homes, name, strerror(-r));
     return r;
 }
 
@@ -168,7 +157,8 @@ static void tar_why(int messages, int code, char **ret_why)
     text = text_of(bytes, strcspn(bytes, "\n"));
     why = program_why(code, &text);
     is_deep = code == 128 + SIGSEGV || strstr(why, "memory exhausted");
-    why_set(ret_why, "%s%s", why, is_deep ? "; directories in it are nested too deep for tar" : "");
+    *ret_why =
+        text_format("%s%s", why, is_deep ? "; directories in it are nested too deep for tar" : "");
 }
 
 int home_archive(const char *homes, const char *name, uid_t uid, const char *file, char **ret_why)
@@ -183,12 +173,12 @@ int home_archive(const char *homes, const char *name, uid_t uid, const char *fil
     out = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (out < 0 || messages < 0) {
         r = -errno;
-        why_set(ret_why, "%s: %s", file, strerror(-r));
+        *ret_why = text_format("%s: %s", file, strerror(-r));
         return r;
     }
     r = tar_run(homes, name, out, messages);
     if (r < 0) {
-        why_set(ret_why, "%s: %s", TAR, strerror(-r));
+        *ret_why = text_format("%s: %s", TAR, strerror(-r));
     } else if (r > 0) {
         tar_why(messages, r, ret_why);
         r = -EIO;
@@ -196,7 +186,7 @@ int home_archive(const char *homes, const char *name, uid_t uid, const char *fil
         r = fsync(out) < 0 ? -errno : parent_sync(file);
     }
     if (r < 0 && !*ret_why)
-        why_set(ret_why, "%s: %s", file, strerror(-r));
+        *ret_why = text_format("%s: %s", file, strerror(-r));
     if (r < 0)
         (void)unlink(file);
     return r;
@@ -264,9 +254,9 @@ int home_remove(const char *homes, const char *name, uid_t uid, char **ret_why)
         r = -errno;
     if (r == 0 && x.error != 0) {
         r = x.error;
-        why_set(ret_why, "%s: %s", x.what, strerror(-r));
+        *ret_why = text_format("%s: %s", x.what, strerror(-r));
     } else if (r < 0) {
-        why_set(ret_why, "%s: %s", path, strerror(-r));
+        *ret_why = text_format("%s: %s", path, strerror(-r));
     }
     free(x.what);
     return r;

@@ -159,46 +159,33 @@ static const struct truth_group *group_find(const struct truth *t, uint32_t gid)
 
 /* --- lines --------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 1, 2))) static char *line(const char *format, ...)
-{
-    va_list args;
-    char *text;
-    int n;
-
-    va_start(args, format);
-    n = vasprintf(&text, format, args);
-    va_end(args);
-    if (n < 0)
-        say_no_memory();
-    return text;
-}
-
 /* Of a lookup that found nothing (@error 0) or failed. */
 static char *no_line(int error)
 {
     /* glibc returns some of these for "not there"; source: getpwnam(3). */
-    return error == 0 || error == ENOENT || error == ESRCH ? line("%s", NOBODY)
-                                                           : line("error: %s", strerror(error));
+    return error == 0 || error == ENOENT || error == ESRCH
+               ? text_format("%s", NOBODY)
+               : text_format("error: %s", strerror(error));
 }
 
 static char *passwd_line(const struct passwd *pw)
 {
-    return line("%s:%s:%u:%u:%s:%s:%s", pw->pw_name, pw->pw_passwd, pw->pw_uid, pw->pw_gid,
-                pw->pw_gecos, pw->pw_dir, pw->pw_shell);
+    return text_format("%s:%s:%u:%u:%s:%s:%s", pw->pw_name, pw->pw_passwd, pw->pw_uid, pw->pw_gid,
+                       pw->pw_gecos, pw->pw_dir, pw->pw_shell);
 }
 
 static char *user_line(const struct truth_user *u)
 {
-    return line("%s:*:%u:%u::%s/%s:%s/shell", u->name, u->uid, u->uid, ATELIER_HOMES_DIR, u->name,
-                ATELIER_PROGRAMS_DIR);
+    return text_format("%s:*:%u:%u::%s/%s:%s/shell", u->name, u->uid, u->uid, ATELIER_HOMES_DIR,
+                       u->name, ATELIER_PROGRAMS_DIR);
 }
 
 static char *group_line(const struct group *gr)
 {
-    char *text = line("%s:%s:%u:", gr->gr_name, gr->gr_passwd, gr->gr_gid);
+    char *text = text_format("%s:%s:%u:", gr->gr_name, gr->gr_passwd, gr->gr_gid);
 
     for (char **member = gr->gr_mem; *member; member++) {
-        char *longer = line("%s%s%s", text, member == gr->gr_mem ? "" : ",", *member);
+        char *longer = text_format("%s%s%s", text, member == gr->gr_mem ? "" : ",", *member);
 
         free(text);
         text = longer;
@@ -209,7 +196,7 @@ static char *group_line(const struct group *gr)
 /* Groups have no list of members: membership is answered by initgroups. */
 static char *truth_group_line(const char *name, uint32_t gid)
 {
-    return line("%s:*:%u:", name, gid);
+    return text_format("%s:*:%u:", name, gid);
 }
 
 static int gid_order(const void *a, const void *b)
@@ -271,15 +258,12 @@ __attribute__((format(printf, 4, 5))) static void judge(const struct asking *a, 
 {
     cleanup_free char *left = registry, *right = nss, *question = NULL;
     va_list args;
-    int n;
 
     if (strcmp(left, right) == 0)
         return;
     va_start(args, format);
-    n = vasprintf(&question, format, args);
+    question = text_vformat(format, args);
     va_end(args);
-    if (n < 0)
-        say_no_memory();
     a->d->one(a->d->arg, question, left, right);
 }
 
@@ -320,7 +304,7 @@ static char *groups_asked(const struct asking *a, const struct truth_user *u)
     int n = GROUPS_MAX;
 
     if (getgrouplist(u->name, u->uid, a->gids, &n) < 0)
-        return line("more than %d groups", GROUPS_MAX);
+        return text_format("more than %d groups", GROUPS_MAX);
     return gids_line(a->gids, (size_t)n);
 }
 
@@ -349,7 +333,7 @@ static void group_ask(const struct asking *a, const struct truth_group *g)
 {
     judge(a, truth_group_line(g->name, g->gid), group_by_name(a, g->name), "group %s", g->name);
     judge(a, truth_group_line(g->name, g->gid), group_by_gid(a, g->gid), "group %u", g->gid);
-    judge(a, line("%s", NOBODY), passwd_by_name(a, g->name), "passwd %s", g->name);
+    judge(a, text_format("%s", NOBODY), passwd_by_name(a, g->name), "passwd %s", g->name);
 }
 
 /*
@@ -364,9 +348,9 @@ static void strangers_ask(const struct asking *a)
         const struct truth_user *u = user_find(a->t, id);
 
         if (!u)
-            judge(a, line("%s", NOBODY), passwd_by_uid(a, id), "passwd %u", id);
+            judge(a, text_format("%s", NOBODY), passwd_by_uid(a, id), "passwd %u", id);
         if (!u && !group_find(a->t, id))
-            judge(a, line("%s", NOBODY), group_by_gid(a, id), "group %u", id);
+            judge(a, text_format("%s", NOBODY), group_by_gid(a, id), "group %u", id);
     }
 }
 
@@ -385,7 +369,8 @@ static void users_list_ask(struct asking *a)
 
         highest_raise(a, entry.pw_uid);
         if (!u || seen[i])
-            judge(a, line("%s", u ? "once" : NOBODY), passwd_line(&entry), "listing of passwd");
+            judge(a, text_format("%s", u ? "once" : NOBODY), passwd_line(&entry),
+                  "listing of passwd");
         else
             judge(a, user_line(u), passwd_line(&entry), "listing of passwd");
         if (u)
@@ -394,7 +379,7 @@ static void users_list_ask(struct asking *a)
     endpwent();
     for (size_t i = 0; i < a->t->user_count; i++) {
         if (!seen[i])
-            judge(a, user_line(&a->t->users[i]), line("%s", NOBODY), "listing of passwd");
+            judge(a, user_line(&a->t->users[i]), text_format("%s", NOBODY), "listing of passwd");
     }
     free(seen);
 }
@@ -411,7 +396,7 @@ static void groups_list_ask(struct asking *a)
         const struct truth_user *u = user_find(a->t, entry.gr_gid);
         const struct truth_group *g = group_find(a->t, entry.gr_gid);
         bool is_twice = id_is_outer(entry.gr_gid) && seen[entry.gr_gid - ID_OUTER_MIN];
-        char *wanted = line("%s", is_twice ? "once" : NOBODY);
+        char *wanted = text_format("%s", is_twice ? "once" : NOBODY);
 
         if ((u || g) && !is_twice) {
             free(wanted);
@@ -428,7 +413,7 @@ static void groups_list_ask(struct asking *a)
         const struct truth_group *g = group_find(a->t, id);
 
         if ((u || g) && !seen[id - ID_OUTER_MIN])
-            judge(a, truth_group_line(u ? u->name : g->name, id), line("%s", NOBODY),
+            judge(a, truth_group_line(u ? u->name : g->name, id), text_format("%s", NOBODY),
                   "listing of group");
     }
     free(seen);
@@ -465,7 +450,8 @@ static void host_groups_ask(const struct asking *a, const struct truth_user *u)
         const gid_t gid = u->gids[i];
 
         if (!bsearch(&gid, a->gids, (size_t)n, sizeof(gid_t), gid_order))
-            judge(a, line("in group %u", gid), line("not in it"), "host: groups of %s", u->name);
+            judge(a, text_format("in group %u", gid), text_format("not in it"),
+                  "host: groups of %s", u->name);
     }
 }
 

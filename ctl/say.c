@@ -140,19 +140,36 @@ bool text_is_utf8(const char *text, size_t bytes)
     return true;
 }
 
+char *text_vformat(const char *format, va_list args)
+{
+    char *text;
+
+    if (vasprintf(&text, format, args) < 0)
+        say_no_memory();
+    return text;
+}
+
+char *text_format(const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = text_vformat(format, args);
+    va_end(args);
+    return text;
+}
+
 void say_error(const char *format, ...)
 {
     cleanup_free char *text = NULL;
     cleanup_free char *escaped = NULL;
     va_list args;
-    int n;
 
     va_start(args, format);
-    n = vasprintf(&text, format, args);
+    text = text_vformat(format, args);
     va_end(args);
-    if (n < 0)
-        say_no_memory();
-    escaped = text_escape(text, (size_t)n, NULL);
+    escaped = text_escape(text, strlen(text), NULL);
     (void)fprintf(stderr, "atelier: %s\n", escaped);
 }
 

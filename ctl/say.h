@@ -9,6 +9,7 @@
 #ifndef ATELIER_CTL_SAY_H
 #define ATELIER_CTL_SAY_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,6 +29,14 @@ char *text_escape(const char *text, size_t bytes, size_t *ret_columns);
 
 /* Whether all of it is UTF-8 (RFC 3629). */
 bool text_is_utf8(const char *text, size_t bytes);
+
+/**
+ * text_format() - printf(3) into a new string
+ *
+ * Return: heap string, free(3); never NULL (out of memory ends the program).
+ */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_vformat(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* One line "atelier: ..." on standard error, escaped. */
 void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -73,13 +73,10 @@ void table_addf(struct table *t, const char *format, ...)
 {
     cleanup_free char *text = NULL;
     va_list args;
-    int n;
 
     va_start(args, format);
-    n = vasprintf(&text, format, args);
+    text = text_vformat(format, args);
     va_end(args);
-    if (n < 0)
-        say_no_memory();
     table_add(t, text);
 }
 

@@ -49,12 +49,9 @@ static void interrupts_catch(void)
 
 static char *sentence(const char *format, va_list args)
 {
-    cleanup_free char *text = NULL;
-    int n = vasprintf(&text, format, args);
+    cleanup_free char *text = text_vformat(format, args);
 
-    if (n < 0)
-        say_no_memory();
-    return text_escape(text, (size_t)n, NULL);
+    return text_escape(text, strlen(text), NULL);
 }
 
 void plan_say(struct setup *s, const char *format, ...)
