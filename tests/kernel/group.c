@@ -19,6 +19,10 @@
 
 #define PREFIX "atelier-kernel-%d-"
 
+/* What groups are made with, and so where groups_clean() looks; the first is version 2 itself. */
+static const char *const controllers[] = {NULL, "memory", "pids", "cpu", "cpuacct", "freezer"};
+#define CONTROLLERS (sizeof(controllers) / sizeof(controllers[0]))
+
 /* --- places --------------------------------------------------------------------------------- */
 
 struct place {
@@ -138,11 +142,10 @@ static bool remove_below(const char *path, const char *prefix)
 
 void groups_clean(void)
 {
-    static const char *const controllers[] = {NULL, "memory", "pids", "cpu", "freezer"};
     char prefix[64];
 
     (void)snprintf(prefix, sizeof(prefix), PREFIX, program_pid);
-    for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
+    for (size_t i = 0; i < CONTROLLERS; i++) {
         struct place place;
 
         /* What was in them has just been killed. */
@@ -164,11 +167,22 @@ const char *group_file(const struct group *g, const char *file)
     return path;
 }
 
+/* Whether a group with it would be found again. */
+static bool is_cleaned(const char *controller)
+{
+    for (size_t i = 1; controller && i < CONTROLLERS; i++) {
+        if (strcmp(controller, controllers[i]) == 0)
+            return true;
+    }
+    return !controller;
+}
+
 bool group_make(const char *controller, struct group *ret)
 {
     static int number;
     struct place place;
 
+    SETUP(is_cleaned(controller));
     if (!place_find(controller, &place))
         return false;
     ret->version = place.version;
