@@ -419,6 +419,17 @@ enum ctl_exit adopt_home_secure(struct adoption *x)
 
 /* --- the account --------------------------------------------------------------------------- */
 
+/* What counts: of an adoption that was killed, userdel(8) may have gone on, and come before ours.
+ */
+static bool account_is_gone(const struct adoption *x)
+{
+    cleanup_file struct file passwd = {0};
+    cleanup_account struct account account = {0};
+
+    return file_read(PASSWD, &passwd) == 0 && passwd.text.bytes &&
+           account_get(&passwd.text, x->args->name, &account) == -ENOENT;
+}
+
 enum ctl_exit adopt_forget(struct adoption *x)
 {
     cleanup_text struct text output = {0};
@@ -431,7 +442,7 @@ enum ctl_exit adopt_forget(struct adoption *x)
     if (!x->account.name)
         return CTL_OK;
     r = program_run(ARGV(USERDEL, x->args->name), USERDEL_S, &output);
-    if (r != 0) {
+    if (r != 0 && !account_is_gone(x)) {
         why = program_why(r, &output);
         say_error(
             "%s is a user now, but userdel(8) does not remove the local account: %s; mend it, "

@@ -179,14 +179,24 @@ def test_an_adoption_that_is_killed_anywhere_is_finished_by_the_next(account):
         first.wait()
         # userdel(8), if it was under way, is not killed with it.
         lab.eventually(lambda: not [p for p in lab.processes() if p.comm == "userdel"])
-        lab.command("atelier", "adopt", "-y", "--no-scan", name, check=False)
-        assert not passwd_has(name), delay
+        again = lab.command("atelier", "adopt", "-y", "--no-scan", name, check=False)
+        assert not passwd_has(name), (delay, again.stderr)
         uid = lab.uid_of(name)
         assert lab.ID_MIN <= uid <= lab.ID_ALLOC_MAX
         found = {owner(os.path.join(top, entry)) for top, dirs, files in
                  os.walk(f"{lab.HOMES}/{name}") for entry in (".", *dirs, *files)}
-        assert found == {uid}, delay
+        assert found == {uid}, (delay, again.stderr)
         assert os.listdir(f"{lab.STATE}/adopt") == [], delay
+
+
+def test_a_userdel_that_comes_too_late_has_nothing_left_to_do(account, userdel):
+    """As when that of a killed adoption went on: it fails, and what it was for is done."""
+    account("latecomer")
+    userdel(f"{lab.HOMES}/latecomer", "exit 6")
+    lab.atelier("adopt", "-y", "--no-scan", "latecomer")
+    assert not passwd_has("latecomer")
+    assert owner(f"{lab.HOMES}/latecomer/.bashrc") == lab.uid_of("latecomer")
+    assert os.listdir(f"{lab.STATE}/adopt") == []
 
 
 def test_the_home_is_closed_before_the_uid_is_free(account, userdel):
