@@ -272,7 +272,10 @@ static int text_parse(const char *text, size_t size)
 {
     cfg_opt_t of[POLICY_KIND__COUNT][OPTIONS_MAX], named[OPTIONS_MAX];
     cfg_opt_t top[POLICY_KIND__COUNT + 2];
-    const cfg_opt_t profile = CFG_SEC("profile", named, CFGF_MULTI | CFGF_TITLE), end = CFG_END();
+    /* A second one of the same title would take the first's place in libconfuse, not its end. */
+    const cfg_opt_t profile =
+                        CFG_SEC("profile", named, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
+                    end = CFG_END();
     FILE *file;
     cfg_t *cfg;
     int r = 0;

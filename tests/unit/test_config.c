@@ -299,6 +299,10 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"profile run {\n base = run }", ":2: profile: 'run' is no name for a profile"},
         {"profile Big {\n base = run\n}", ":2: profile: 'Big' is no name for a profile"},
         {"profile a {\n}", ":2: profile a: base: it is missing"},
+        {"profile a {\n base = run trees = {/opt/a} gids = {10001}\n}\nprofile b {\n base = "
+         "run\n}\n"
+         "profile a {\n trees = {} gids = {}\n}",
+         ":7: found duplicate title 'a'"},
         {"profile a {\n base = b\n}", ":2: profile a: base: there is no profile b"},
         {"profile a {\n base = b }\nprofile b {\n base = a }",
          ":2: profile a: base: it is its own base"},
@@ -488,6 +492,7 @@ static void of_several_files_the_last_counts_key_by_key(void **state)
     static const char first[] = "run {\n pids = 100\n nofile = 100\n trees = {/opt/a}\n}\n"
                                 "profile a { base = run\n pids = 90\n uids = {10001} }\n",
                       second[] = "run { pids = 101 cpu = 0.5 trees = {} }\n",
+                      twice[] = "run { trees = {/opt/b} }\nrun { trees = {} }\n",
                       third[] =
                           "run { pids = 102 }\nprofile a { cpu = 2\n uids = {10002, 10003} }\n";
     const struct policy_profile *run = &policy.profiles[POLICY_RUN], *a;
@@ -510,6 +515,12 @@ static void of_several_files_the_last_counts_key_by_key(void **state)
     assert_int_equal(a->values[POLICY_KEY_CPU], 200);
     assert_int_equal(a->uid_count, 2);
     assert_int_equal(a->uids[0], 10002);
+
+    /* A file that says it twice takes away what it gave, too. */
+    put("conf.d/10-a.conf", twice, strlen(twice));
+    assert_int_equal(read_dir(), 0);
+    assert_int_equal(run->tree_count, 0);
+    put("conf.d/10-a.conf", second, strlen(second));
 
     /* Across files, too, the line is that of what was said last. */
     put("conf.d/20-b.conf", "\n\nuser { memory = 256M }\n", 25);
