@@ -35,6 +35,23 @@ static void line_add(struct netrules_seen *seen, char *text, size_t size, const 
     text[used + length + 1] = '\0';
 }
 
+/*
+ * Text of others stands between quotes as it is, but for a backslash before a quote: a newline in
+ * it begins a line that is no rule, and could look like ours. Source: xtables_save_string().
+ */
+static bool is_torn(const char *line, size_t length)
+{
+    bool is_quoted = false;
+
+    for (size_t i = 0; i < length; i++) {
+        if (is_quoted && line[i] == '\\')
+            i++;
+        else if (line[i] == '"')
+            is_quoted = !is_quoted;
+    }
+    return is_quoted;
+}
+
 static bool is_line(const char *line, size_t length, const char *normal)
 {
     return strlen(normal) == length + 1 && memcmp(line, normal, length) == 0;
@@ -45,6 +62,8 @@ void netrules_see(struct netrules_seen *seen, const struct netrules_form *normal
     struct netrules_form *form = &seen->form;
     size_t length = strcspn(line, "\n"), n = seen->output_count;
 
+    if (is_torn(line, length))
+        seen->is_unreadable = true;
     if (has_prefix(line, IN_OUTPUT)) {
         /* A longer one is none of ours, and differs from ours as an empty line, too. */
         if (n < 2 && length + 2 <= NETRULES_LINE_SIZE)

@@ -42,7 +42,7 @@ struct netrules_seen {
     bool jump_present;   /* anywhere in OUTPUT, as in the normal form */
     bool drop_present;
     bool is_cut;        /* longer than anything of ours: cannot be ours */
-    bool is_unreadable; /* the program says that it does not understand the table */
+    bool is_unreadable; /* the program does not understand the table, or a comment has a newline */
 };
 
 /**

@@ -158,6 +158,30 @@ static void a_part_of_it_is_no_normal_form(void **state)
     assert_true(seen.is_unreadable);
 }
 
+/* A comment is printed as it is, and INPUT before OUTPUT: its lines would be taken for ours. */
+static void a_line_of_a_comment_is_no_rule(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_unreadable;
+    } cases[] = {
+        {"-A INPUT -m comment --comment \"x\n-A OUTPUT -j ATELIER\ny\" -j ACCEPT\n", true},
+        {"-A INPUT -m comment --comment \"x\\\"\n-A OUTPUT -j ATELIER\n", true},
+        {"-A INPUT -m comment --comment \"\\\\\n-A OUTPUT -j ATELIER\n", true},
+        {"y\" -j ACCEPT\n", true},
+        {"-A INPUT -m comment --comment \"a \\\" b\" -j ACCEPT\n", false},
+        {"-A INPUT -m comment --comment \"a \\\\\" -j LOG --log-prefix \"it\\'s \"\n", false},
+    };
+    struct netrules_seen seen;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        text_see(&seen, NULL, cases[i].text);
+        if (seen.is_unreadable != cases[i].is_unreadable)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
 /* --- with real programs -------------------------------------------------------------------- */
 
 static const enum netrules_family both[] = {NETRULES_V4, NETRULES_V6};
@@ -204,6 +228,10 @@ static void the_normal_form_is_that_of_every_host(void **state)
              lab_backend);
         host_see(both[i], &normal[i], &seen);
         assert_int_equal(netrules_compare(&seen, &normal[i]), NETRULES_FAULT_CHAIN);
+        tool("%s-%s -w 5 -A INPUT -m comment --comment a\nb -j ACCEPT", tables(both[i]),
+             lab_backend);
+        host_see(both[i], &normal[i], &seen);
+        assert_true(seen.is_unreadable);
     }
 }
 
@@ -214,6 +242,7 @@ int main(void)
         cmocka_unit_test(what_is_there_is_found_wherever_it_is),
         cmocka_unit_test(too_long_is_never_ours),
         cmocka_unit_test(a_part_of_it_is_no_normal_form),
+        cmocka_unit_test(a_line_of_a_comment_is_no_rule),
         {"the_normal_form_is_that_of_every_host (nft)", the_normal_form_is_that_of_every_host, NULL,
          NULL, (char[]){"nft"}},
         {"the_normal_form_is_that_of_every_host (legacy)", the_normal_form_is_that_of_every_host,
