@@ -17,17 +17,16 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t cpu_watch_delay_ms(const struct plan *plan, uint64_t left_us, unsigned processors)
+int64_t cpu_watch_delay_ms(const struct cpu_watch *watch, uint64_t left_us, unsigned processors)
 {
-    const struct plan_cgroup *leaf = &plan->leaf;
     int64_t by_processors = (int64_t)(left_us / processors / 1000), by_quota = 0;
-    uint64_t periods = leaf->cpu_quota_us > 0 ? left_us / leaf->cpu_quota_us : 0;
+    uint64_t periods = watch->quota_us > 0 ? left_us / watch->quota_us : 0;
 
     /* Of the periods at both ends each may give its whole quota at once. */
     if (periods > 2)
-        by_quota = (int64_t)((periods - 2) * leaf->cpu_period_us / 1000);
+        by_quota = (int64_t)((periods - 2) * watch->period_us / 1000);
     return larger(larger(by_processors, by_quota),
-                  larger(CPU_WATCH_LEAST_MS, plan->cpu_ms / CPU_WATCH_PART));
+                  larger(CPU_WATCH_LEAST_MS, watch->plan->cpu_ms / CPU_WATCH_PART));
 }
 
 static uint64_t used_us(const struct cpu_watch *watch)
@@ -41,7 +40,7 @@ static uint64_t used_us(const struct cpu_watch *watch)
 static int look_later(const struct cpu_watch *watch, uint64_t left_us)
 {
     struct timeval tv =
-        ms_timeval(cpu_watch_delay_ms(watch->plan, left_us, (unsigned)larger(get_nprocs(), 1)));
+        ms_timeval(cpu_watch_delay_ms(watch, left_us, (unsigned)larger(get_nprocs(), 1)));
 
     return event_add(watch->timer, &tv) < 0 ? -ENOMEM : 0;
 }
@@ -64,12 +63,19 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 
 int cpu_watch_start(struct cpu_watch *watch, struct event_base *base,
                     const struct cgroup_leaf *leaf, const struct plan *plan,
-                    void (*on_over)(void *arg), void *arg)
+                    const struct wire_receipt *receipt, void (*on_over)(void *arg), void *arg)
 {
     uint64_t cpu_us;
     int r;
 
-    *watch = (struct cpu_watch){.leaf = leaf, .plan = plan, .on_over = on_over, .arg = arg};
+    *watch = (struct cpu_watch){
+        .leaf = leaf,
+        .plan = plan,
+        .quota_us = receipt->cgroup_cpu_quota_us,
+        .period_us = receipt->cgroup_cpu_period_us,
+        .on_over = on_over,
+        .arg = arg,
+    };
     cpu_us = used_us(watch);
     if (cpu_us == WIRE_NOT_KNOWN)
         return -ENODATA;

@@ -3,7 +3,9 @@
  * cpu_watch.h - an eye on the processor time of a run.
  *
  * No kernel ends a group that has used so much of it: its count is read, and the next look is as
- * far off as what is left could be used up, with all processors or the group's quota.
+ * far off as what is left could be used up, with all processors or the group's quota: that which
+ * the kernel showed in the receipt, and not that of the plan, which a tree without the controller
+ * does not enforce.
  */
 #ifndef ATELIER_CPU_WATCH_H
 #define ATELIER_CPU_WATCH_H
@@ -12,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/wire.h"
 #include "policy/plan.h"
 
 struct cgroup_leaf;
@@ -25,6 +28,7 @@ struct cpu_watch {
     struct event *timer;
     const struct cgroup_leaf *leaf; /* borrowed until cpu_watch_done() */
     const struct plan *plan;        /* likewise */
+    uint64_t quota_us, period_us;   /* as they were read back; 0: there is no quota */
     uint64_t end_us;                /* of the leaf's count */
     void (*on_over)(void *arg);     /* may call cpu_watch_done() */
     void *arg;
@@ -33,6 +37,7 @@ struct cpu_watch {
 /**
  * cpu_watch_start() - From now on
  * @plan:    cpu_ms is above 0
+ * @receipt: Of what is in the leaf; read from only now
  * @on_over: Called once, when the limit is used up
  *
  * What the leaf has used so far, to build the run, does not count.
@@ -41,7 +46,7 @@ struct cpu_watch {
  */
 int cpu_watch_start(struct cpu_watch *watch, struct event_base *base,
                     const struct cgroup_leaf *leaf, const struct plan *plan,
-                    void (*on_over)(void *arg), void *arg);
+                    const struct wire_receipt *receipt, void (*on_over)(void *arg), void *arg);
 
 /* Is the limit used up, by a count that was read just now? False of what is not watched. */
 bool cpu_watch_is_over(const struct cpu_watch *watch, uint64_t cpu_us);
@@ -51,9 +56,10 @@ void cpu_watch_done(struct cpu_watch *watch);
 
 /**
  * cpu_watch_delay_ms() - When to look again
+ * @watch:      Its plan and quota
  * @left_us:    What may be used yet
  * @processors: Of the host; at least 1
  */
-int64_t cpu_watch_delay_ms(const struct plan *plan, uint64_t left_us, unsigned processors);
+int64_t cpu_watch_delay_ms(const struct cpu_watch *watch, uint64_t left_us, unsigned processors);
 
 #endif

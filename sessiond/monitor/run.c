@@ -235,13 +235,14 @@ static int timer_set(struct run *run, int64_t ms)
     return event_add(run->timer, &tv) < 0 ? -ENOMEM : 0;
 }
 
-static int cpu_limit_begin(struct run *run)
+static int cpu_limit_begin(struct run *run, const struct wire_receipt *receipt)
 {
     const struct plan *plan = &run->request.plan;
 
     if (plan->cpu_ms == 0 || !cgroup_counts_cpu(run->monitor->cgroup))
         return 0;
-    return cpu_watch_start(&run->cpu_watch, run->monitor->base, run->leaf, plan, on_cpu_used, run);
+    return cpu_watch_start(&run->cpu_watch, run->monitor->base, run->leaf, plan, receipt,
+                           on_cpu_used, run);
 }
 
 /* The payload stands at its stop point: read, compare, tell, let go. */
@@ -265,7 +266,7 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
     }
     msg.receipt.net_revision = m->net_revision;
     msg.receipt.canary_age_ms = canary_age_ms(m->canary);
-    if (cpu_limit_begin(run) < 0) {
+    if (cpu_limit_begin(run, &msg.receipt) < 0) {
         run_note_failure(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
         run_stop(run);
         return;

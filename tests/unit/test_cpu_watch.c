@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <sys/sysinfo.h>
 
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
@@ -45,6 +46,15 @@ static struct plan plan_with(uint32_t cpu_ms, double processors)
     return p;
 }
 
+/* What the kernel shows of a leaf; the plan of a tree without the controller has a quota, too. */
+static struct wire_receipt receipt_with(double processors)
+{
+    return (struct wire_receipt){
+        .cgroup_cpu_quota_us = (uint64_t)(processors * 100000),
+        .cgroup_cpu_period_us = processors > 0 ? 100000 : 0,
+    };
+}
+
 static void a_look_is_as_far_off_as_what_is_left_could_be_used_up(void **state)
 {
     static const struct {
@@ -66,8 +76,14 @@ static void a_look_is_as_far_off_as_what_is_left_could_be_used_up(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct plan p = plan_with(cases[i].cpu_ms, cases[i].processors);
+        struct wire_receipt r = receipt_with(cases[i].processors);
+        struct cpu_watch w = {
+            .plan = &p,
+            .quota_us = r.cgroup_cpu_quota_us,
+            .period_us = r.cgroup_cpu_period_us,
+        };
 
-        assert_int_equal(cpu_watch_delay_ms(&p, cases[i].left_us, cases[i].host),
+        assert_int_equal(cpu_watch_delay_ms(&w, cases[i].left_us, cases[i].host),
                          cases[i].delay_ms);
     }
 }
@@ -78,6 +94,8 @@ static void on_over(void *arg)
 
     (void)event_base_loopbreak(base);
 }
+
+static struct wire_receipt shown;
 
 /* Run until it is over, or so long. Return: whether it is over. */
 static bool watch_for(struct cpu_watch *watch, const struct plan *plan, double with, int64_t ms)
@@ -91,7 +109,7 @@ static bool watch_for(struct cpu_watch *watch, const struct plan *plan, double w
     speed = with;
     since_us = clock_us();
     looks = 0;
-    assert_int_equal(cpu_watch_start(watch, base, NULL, plan, on_over, base), 0);
+    assert_int_equal(cpu_watch_start(watch, base, NULL, plan, &shown, on_over, base), 0);
     assert_int_equal(event_base_loopexit(base, &tv), 0);
     assert_true(event_base_dispatch(base) >= 0);
     is_over = event_base_got_break(base);
@@ -107,6 +125,7 @@ static void what_is_used_up_is_noticed_in_few_looks_and_not_before(void **state)
     int64_t took_us;
 
     (void)state;
+    shown = receipt_with(1);
     assert_true(watch_for(&watch, &p, 1.0, 2000));
     took_us = clock_us() - since_us;
     assert_true(took_us >= (int64_t)(300 * MS));
@@ -115,6 +134,21 @@ static void what_is_used_up_is_noticed_in_few_looks_and_not_before(void **state)
     assert_false(cpu_watch_is_over(&watch, (77 + 300) * MS - 1));
     assert_true(cpu_watch_is_over(&watch, (77 + 300) * MS));
     assert_false(cpu_watch_is_over(&watch, WIRE_NOT_KNOWN));
+}
+
+/* Two processors at once, of which the plan allows one twentieth: nobody enforces it. */
+static void a_quota_that_is_not_in_force_is_not_gone_by(void **state)
+{
+    struct plan p = plan_with(300, 0.05);
+    struct cpu_watch watch;
+
+    (void)state;
+    shown = receipt_with(0);
+    assert_true(watch_for(&watch, &p, get_nprocs(), 1000));
+    assert_true(clock_us() - since_us < (int64_t)(800 * MS));
+    shown = receipt_with(0.05);
+    assert_false(watch_for(&watch, &p, get_nprocs(), 600)); /* the first look is far off */
+    shown = receipt_with(0);
 }
 
 static void who_sleeps_is_let_be_and_hardly_looked_at(void **state)
@@ -137,7 +171,7 @@ static void a_leaf_that_does_not_count_is_no_watch_and_no_verdict(void **state)
 
     (void)state;
     is_gone = true;
-    assert_int_equal(cpu_watch_start(&watch, NULL, NULL, &p, on_over, NULL), -ENODATA);
+    assert_int_equal(cpu_watch_start(&watch, NULL, NULL, &p, &shown, on_over, NULL), -ENODATA);
     is_gone = false;
     assert_false(cpu_watch_is_over(&(struct cpu_watch){0}, UINT64_MAX - 1));
 }
@@ -147,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_is_as_far_off_as_what_is_left_could_be_used_up),
         cmocka_unit_test(what_is_used_up_is_noticed_in_few_looks_and_not_before),
+        cmocka_unit_test(a_quota_that_is_not_in_force_is_not_gone_by),
         cmocka_unit_test(who_sleeps_is_let_be_and_hardly_looked_at),
         cmocka_unit_test(a_leaf_that_does_not_count_is_no_watch_and_no_verdict),
     };
