@@ -299,9 +299,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"profile run {\n base = run }", ":2: profile: 'run' is no name for a profile"},
         {"profile Big {\n base = run\n}", ":2: profile: 'Big' is no name for a profile"},
         {"profile a {\n}", ":2: profile a: base: it is missing"},
-        {"profile a {\n base = run trees = {/opt/a} gids = {10001}\n}\nprofile b {\n base = "
-         "run\n}\n"
-         "profile a {\n trees = {} gids = {}\n}",
+        {"profile a {\n base = run\n}\nprofile b {\n base = run\n}\nprofile a {\n trees = {}\n}",
          ":7: found duplicate title 'a'"},
         {"profile a {\n base = b\n}", ":2: profile a: base: there is no profile b"},
         {"profile a {\n base = b }\nprofile b {\n base = a }",
@@ -516,7 +514,6 @@ static void of_several_files_the_last_counts_key_by_key(void **state)
     assert_int_equal(a->uid_count, 2);
     assert_int_equal(a->uids[0], 10002);
 
-    /* A file that says it twice takes away what it gave, too. */
     put("conf.d/10-a.conf", twice, strlen(twice));
     assert_int_equal(read_dir(), 0);
     assert_int_equal(run->tree_count, 0);
