@@ -37,11 +37,76 @@ static bool is_kernels(long type)
     return false;
 }
 
+/* File systems whose files are with a server: of the network, of the hypervisor, or a process. */
+static bool is_of_server(const char *type)
+{
+    static const char *const types[] = {"fuse",   "nfs",  "cifs", "smb",  "9p",    "virtiofs",
+                                        "autofs", "ceph", "afs",  "coda", "lustre"};
+
+    /* "nfs4", "smb3", "fuse.sshfs", "fuseblk". */
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strncmp(type, types[i], strlen(types[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is this mount point on the way? A path of a plan has no character that mountinfo would quote. */
+static bool is_on_way(const char *path, const char *point)
+{
+    size_t n = strlen(point);
+
+    return n > 1 && strncmp(path, point, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* "36 35 98:0 /root /point options [fields] - type source options" */
+static int line_check(char *line, const char *path)
+{
+    char *save = NULL, *point = strtok_r(line, " ", &save), *type;
+
+    for (int i = 0; point && i < 4; i++)
+        point = strtok_r(NULL, " ", &save);
+    do {
+        type = strtok_r(NULL, " ", &save);
+    } while (type && strcmp(type, "-") != 0);
+    type = strtok_r(NULL, " ", &save);
+    if (!point || !type)
+        return -EBADMSG;
+    return is_on_way(path, point) && is_of_server(type) ? -EREMOTE : 0;
+}
+
+int hosttree_check(FILE *mountinfo, const char *path)
+{
+    cleanup_free char *line = NULL;
+    size_t size = 0;
+    int r = 0;
+
+    while (r == 0 && getline(&line, &size, mountinfo) > 0)
+        r = line_check(line, path);
+    return r < 0 || !ferror(mountinfo) ? r : -EBADMSG;
+}
+
+static int servers_refuse(const char *path)
+{
+    FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+    int r;
+
+    if (!mountinfo)
+        return -errno;
+    r = hosttree_check(mountinfo, path);
+    (void)fclose(mountinfo);
+    return r;
+}
+
 static int tree_open(const char *path)
 {
-    cleanup_close int fd = open_plain(path, O_PATH | O_DIRECTORY);
+    cleanup_close int fd = -1;
+    int r = servers_refuse(path);
     struct statfs fs;
 
+    if (r < 0)
+        return r;
+    fd = open_plain(path, O_PATH | O_DIRECTORY);
     if (fd < 0)
         return fd;
     if (fstatfs(fd, &fs) < 0)

@@ -9,16 +9,33 @@
 #ifndef ATELIER_HOSTTREE_H
 #define ATELIER_HOSTTREE_H
 
+#include <stdio.h>
+
 #include "policy/plan.h"
+
+/**
+ * hosttree_check() - Does a path lead through a file system that somebody else answers for?
+ * @mountinfo: As /proc/self/mountinfo; source: proc(5)
+ * @path:      Of a plan
+ *
+ * A server that keeps silent would stop whoever looks at its files, and with the monitor all of
+ * sessiond: so it is asked of the kernel, which knows types without a server. That of / is not
+ * asked for, sessiond itself is there.
+ *
+ * Return: 0, -EREMOTE, or -EBADMSG (a line that is not understood).
+ */
+int hosttree_check(FILE *mountinfo, const char *path);
 
 /**
  * hosttree_open() - Detached mounts of the trees of a plan
  * @ret_fds:  plan->tree_count of them, owned by the caller
  * @ret_what: On failure: which, borrowed from the plan
  *
- * In the monitor. A symbolic link anywhere in a path is refused, as are file systems of the kernel.
+ * In the monitor. A symbolic link anywhere in a path is refused, as are file systems of the kernel
+ * and what hosttree_check() refuses.
  *
- * Return: 0, -ELOOP, -ENOENT, -EPERM (a file system of the kernel), or another negative errno.
+ * Return: 0, -ELOOP, -ENOENT, -EPERM (a file system of the kernel), -EREMOTE, or another negative
+ * errno.
  */
 int hosttree_open(const struct plan *plan, int ret_fds[POLICY_TREES_MAX], const char **ret_what);
 

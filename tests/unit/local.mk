@@ -46,6 +46,12 @@ test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LI
 	$(EVENT_LIBS) $(CMOCKA_LIBS)
 
 # --- processor time. It has a count of its own in place of a leaf's.
+check_PROGRAMS += test_hosttree
+TESTS += test_hosttree
+test_hosttree_SOURCES = %D%/test_hosttree.c sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c
+test_hosttree_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_hosttree_LDADD = libcommon.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += test_cpu_watch
 TESTS += test_cpu_watch
 test_cpu_watch_SOURCES = %D%/test_cpu_watch.c sessiond/monitor/cpu_watch.c
