@@ -329,6 +329,27 @@ def test_a_tree_is_there_read_only_and_not_for_others():
     assert b"No such file or directory" in other.err
 
 
+def test_a_fifo_in_a_tree_is_written_to_as_its_permissions_say():
+    """Not refused: SECURITY.md and atelier.conf(5) say so, and a read-only mount does not help."""
+    tree = f'trees = {{"{SHARED}"}} uids = {{{lab.uid_of("alice")}}}'
+    with shared():
+        for name, mode in (("open", 0o666), ("closed", 0o600)):
+            os.mkfifo(f"{SHARED}/{name}")
+            os.chmod(f"{SHARED}/{name}", mode)
+        with contextlib.ExitStack() as stack:
+            fds = [os.open(f"{SHARED}/{name}", os.O_RDONLY | os.O_NONBLOCK) for name in ("open", "closed")]
+            for fd in fds:
+                stack.callback(os.close, fd)
+            policy(f"profile a {{ base = run {tree} }}\nprofile b {{ base = login {tree} }}\n")
+            write = f"echo heard >{SHARED}/open; echo heard >{SHARED}/closed"
+            run = lab.sh(write)
+            assert (os.read(fds[0], 64), os.read(fds[1], 64)) == (b"heard\n", b""), run.err
+            with lab.Session("alice") as live:
+                session = live.ssh(write)
+            assert (os.read(fds[0], 64), os.read(fds[1], 64)) == (b"heard\n", b""), session.stderr
+    assert b"Permission denied" in run.err
+
+
 @pytest.mark.parametrize("make", ["nothing", "link", "link above", "proc", "file"])
 def test_a_tree_that_is_not_what_it_was_said_to_be_starts_nothing(make):
     path = f"{SHARED}/x"
