@@ -139,6 +139,46 @@ int hosttree_open(const struct plan *plan, int ret_fds[POLICY_TREES_MAX], const 
     return 0;
 }
 
+static int id_of(int fd, struct hosttree_id *ret_id)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    *ret_id = (struct hosttree_id){.dev = st.st_dev, .ino = st.st_ino};
+    return 0;
+}
+
+int hosttree_identify(const struct plan *plan, const int fds[],
+                      struct hosttree_id ret_ids[POLICY_TREES_MAX])
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < plan->tree_count; i++)
+        r = id_of(fds[i], &ret_ids[i]);
+    return r;
+}
+
+int hosttree_verify(pid_t pid, const struct plan *plan, const struct hosttree_id ids[])
+{
+    char path[32 + POLICY_TREE_SIZE];
+
+    for (uint32_t i = 0; i < plan->tree_count; i++) {
+        cleanup_close int fd = -1;
+        struct hosttree_id id = {0};
+        int r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/root%s", pid, plan->trees[i]);
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        r = fd < 0 ? -errno : id_of(fd, &id);
+        if (r < 0)
+            return r;
+        if (id.dev != ids[i].dev || id.ino != ids[i].ino)
+            return -EPERM;
+    }
+    return 0;
+}
+
 /* --- in the init --------------------------------------------------------------------------- */
 
 /* "/opt" of "/opt/course/data". */

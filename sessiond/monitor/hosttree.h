@@ -10,6 +10,7 @@
 #define ATELIER_HOSTTREE_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "policy/plan.h"
 
@@ -38,6 +39,24 @@ int hosttree_check(FILE *mountinfo, const char *path);
  * errno.
  */
 int hosttree_open(const struct plan *plan, int ret_fds[POLICY_TREES_MAX], const char **ret_what);
+
+/* Which directory a tree is. */
+struct hosttree_id {
+    dev_t dev;
+    ino_t ino;
+};
+
+/* Of what hosttree_open() gave. Return: 0 or a negative errno. */
+int hosttree_identify(const struct plan *plan, const int fds[],
+                      struct hosttree_id ret_ids[POLICY_TREES_MAX]);
+
+/**
+ * hosttree_verify() - Are the directories that a process has at the paths of a plan these?
+ * @pid: Stands still; asked of the kernel through /proc/PID/root
+ *
+ * Return: 0, -EPERM (another directory), or a negative errno: the run must not go on.
+ */
+int hosttree_verify(pid_t pid, const struct plan *plan, const struct hosttree_id ids[]);
 
 /* Close what hosttree_open() gave. */
 void hosttree_close(const struct plan *plan, int fds[POLICY_TREES_MAX]);

@@ -57,6 +57,7 @@ struct run {
     int64_t started_us;
     struct event *timer; /* set-up limit, then wall limit */
     struct cpu_watch cpu_watch;
+    struct hosttree_id tree_ids[POLICY_TREES_MAX];
     struct canary_waiter waiter;
     struct spawned spawned;
     struct spawn_request request;
@@ -264,6 +265,11 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
         run_stop(run);
         return;
     }
+    if (hosttree_verify(extra->pid, &run->request.plan, run->tree_ids) < 0) {
+        run_note_failure(run, WIRE_STEP_VERIFY, 0, "trees");
+        run_stop(run);
+        return;
+    }
     msg.receipt.net_revision = m->net_revision;
     msg.receipt.canary_age_ms = canary_age_ms(m->canary);
     if (cpu_limit_begin(run, &msg.receipt) < 0) {
@@ -371,7 +377,9 @@ static void run_spawn(struct run *run)
         return;
     }
     count = group_count + run->request.plan.tree_count;
-    r = timer_set(run, SETUP_LIMIT_MS);
+    r = hosttree_identify(&run->request.plan, groups + group_count, run->tree_ids);
+    if (r == 0)
+        r = timer_set(run, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&run->spawned, run->monitor->base, run->monitor->spawner_sock,
                           &run->request, fds, SPAWN_FD_COUNT - 1 + count, &run_ops, run);

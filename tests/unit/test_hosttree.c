@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/banned.h"
@@ -129,6 +130,34 @@ static void a_silent_server_stops_nobody(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* The process of the receipt is this one: what it has at the path is what was opened, or not. */
+static void another_directory_at_the_path_is_noticed(void **state)
+{
+    char dir[] = "/tmp/atelier-hosttree-XXXXXX", first[64], second[64], third[64];
+    struct hosttree_id ids[POLICY_TREES_MAX];
+    struct plan plan = {.tree_count = 2};
+    int fds[POLICY_TREES_MAX];
+    const char *what = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(first, sizeof(first), "%s/first", dir);
+    (void)snprintf(second, sizeof(second), "%s/second", dir);
+    (void)snprintf(third, sizeof(third), "%s/third", dir);
+    assert_true(mkdir(first, 0755) == 0 && mkdir(second, 0755) == 0);
+    (void)snprintf(plan.trees[0], sizeof(plan.trees[0]), "%s", first);
+    (void)snprintf(plan.trees[1], sizeof(plan.trees[1]), "%s", second);
+    assert_int_equal(hosttree_open(&plan, fds, &what), 0);
+    assert_int_equal(hosttree_identify(&plan, fds, ids), 0);
+    hosttree_close(&plan, fds);
+    assert_int_equal(hosttree_verify(getpid(), &plan, ids), 0);
+    assert_int_equal(rename(second, third), 0);
+    assert_int_equal(hosttree_verify(getpid(), &plan, ids), -ENOENT);
+    assert_int_equal(mkdir(second, 0755), 0);
+    assert_int_equal(hosttree_verify(getpid(), &plan, ids), -EPERM);
+    assert_true(rmdir(first) == 0 && rmdir(second) == 0 && rmdir(third) == 0 && rmdir(dir) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_lies_beside_it_is),
         cmocka_unit_test(what_is_not_understood_is_no_yes),
         cmocka_unit_test(the_kernels_own_lines_are_understood),
+        cmocka_unit_test(another_directory_at_the_path_is_noticed),
         cmocka_unit_test(a_silent_server_stops_nobody),
     };
 
