@@ -76,7 +76,7 @@ struct canary {
     struct canary_waiter *waiters;
     enum wire_canary verdict;
     char what[WIRE_PATH_SIZE];
-    enum wire_canary overrule; /* instead of the verdict, unless WIRE_CANARY_HOLDS */
+    enum wire_canary overrule; /* see canary_overrule(); WIRE_CANARY_HOLDS: nothing is */
     const char *overrule_what;
     int64_t held_ms; /* monotonic time of the last round that held; 0: none */
 };
@@ -340,22 +340,47 @@ static void round_start(struct canary *c)
         round_check(c);
 }
 
-static bool is_overruled(const struct canary *c)
+/* A leak overrules for everybody. */
+static bool is_overruled(const struct canary *c, const struct canary_waiter *w)
 {
-    return c->overrule != WIRE_CANARY_HOLDS;
+    return c->overrule == WIRE_CANARY_LEAK ||
+           (c->overrule != WIRE_CANARY_HOLDS && !w->is_for_others);
 }
 
-/* One at a time: a callback may cancel others. */
+static void waiter_tell(const struct canary *c, const struct canary_waiter *w)
+{
+    if (is_overruled(c, w))
+        w->fn(w->arg, c->overrule, c->overrule_what);
+    else
+        w->fn(w->arg, c->verdict, c->what);
+}
+
+/* One at a time: a callback may cancel others, or begin a round, whose end is for those left. */
 static void waiters_tell(struct canary *c)
 {
-    while (c->waiters) {
+    while (c->waiters && !c->in_round) {
         struct canary_waiter *w = c->waiters;
 
         c->waiters = w->next;
-        if (is_overruled(c))
-            w->fn(w->arg, c->overrule, c->overrule_what);
-        else
-            w->fn(w->arg, c->verdict, c->what);
+        waiter_tell(c, w);
+    }
+}
+
+/* Whom no round helps; the others wait for theirs. */
+static void overruled_tell(struct canary *c)
+{
+    struct canary_waiter **p = &c->waiters;
+
+    while (*p) {
+        struct canary_waiter *w = *p;
+
+        if (!is_overruled(c, w)) {
+            p = &w->next;
+            continue;
+        }
+        *p = w->next;
+        waiter_tell(c, w);
+        p = &c->waiters;
     }
 }
 
@@ -462,15 +487,17 @@ void canary_require(struct canary *c, struct canary_waiter *w)
 {
     bool is_fresh = c->verdict == WIRE_CANARY_HOLDS && canary_age_ms(c) <= CANARY_FRESH_MS;
 
-    if (SABOTAGED("canary") || (is_fresh && !is_overruled(c))) {
+    if (SABOTAGED("canary") || (is_fresh && !is_overruled(c, w))) {
         w->fn(w->arg, WIRE_CANARY_HOLDS, "");
+        return;
+    }
+    if (is_overruled(c, w)) {
+        waiter_tell(c, w);
         return;
     }
     w->next = c->waiters;
     c->waiters = w;
-    if (is_overruled(c))
-        waiters_tell(c);
-    else if (!c->in_round)
+    if (!c->in_round)
         round_start(c);
 }
 
@@ -499,12 +526,12 @@ void canary_overrule(struct canary *c, enum wire_canary verdict, const char *wha
         return;
     c->overrule = verdict;
     c->overrule_what = what;
-    if (!is_overruled(c)) {
+    if (verdict == WIRE_CANARY_HOLDS) {
         log_info("canary: its own word counts again");
         return;
     }
     log_error("canary: nothing is started: %s verdict=%d", what, (int)verdict);
-    waiters_tell(c);
+    overruled_tell(c);
 }
 
 uint32_t canary_age_ms(const struct canary *c)
@@ -519,10 +546,12 @@ uint32_t canary_age_ms(const struct canary *c)
 
 void canary_report(const struct canary *c, struct wire_status *status)
 {
-    status->canary = is_overruled(c) ? c->overrule : c->verdict;
+    bool is_overruled = c->overrule != WIRE_CANARY_HOLDS;
+
+    status->canary = is_overruled ? c->overrule : c->verdict;
     status->canary_age_ms = canary_age_ms(c);
     str_cut(status->canary_what, sizeof(status->canary_what),
-            is_overruled(c) ? c->overrule_what : c->what);
+            is_overruled ? c->overrule_what : c->what);
 }
 
 int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c)

@@ -16,6 +16,7 @@
 #define ATELIER_CANARY_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/wire.h"
@@ -28,6 +29,7 @@ struct canary;
 struct canary_waiter {
     void (*fn)(void *arg, enum wire_canary verdict, const char *what);
     void *arg;
+    bool is_for_others; /* asks for those who have started already: only a leak overrules */
     struct canary_waiter *next;
 };
 
@@ -59,7 +61,8 @@ void canary_forget(struct canary *c);
 
 /**
  * canary_overrule() - Say something else than what the rounds find out
- * @verdict: For everybody who asks from now on, and who waits; WIRE_CANARY_HOLDS: no longer
+ * @verdict: For everybody who asks from now on, and who waits; WIRE_CANARY_HOLDS: no longer.
+ *           Anything but WIRE_CANARY_LEAK is for those who want to start something only
  * @what:    Why; static
  */
 void canary_overrule(struct canary *c, enum wire_canary verdict, const char *what);

@@ -120,7 +120,8 @@ int guard_new(struct monitor *m)
     if (!g)
         return -ENOMEM;
     g->monitor = m;
-    g->waiter = (struct canary_waiter){.fn = on_verdict, .arg = g};
+    /* That nobody can look at the rules is no reason to stop trying them. */
+    g->waiter = (struct canary_waiter){.fn = on_verdict, .arg = g, .is_for_others = true};
     g->timer = event_new(m->base, -1, EV_PERSIST, on_timer, g);
     if (!g->timer || event_add(g->timer, &tv) < 0) {
         if (g->timer)

@@ -59,6 +59,11 @@ def rules():
     lab.rules_restore()
 
 
+def end_of_start():
+    end = lab.run(["/bin/true"]).end
+    return end["status"], end.get("step")
+
+
 def word(session, address):
     return session.json(runs.PROBE, "tcp", address)[address][0]
 
@@ -171,9 +176,14 @@ def test_what_does_not_concern_the_rules_is_left_alone(rules):
             lab.command(family, "-w", "5", "-D", *theirs.split()[1:])
 
 
-def test_a_table_that_cannot_be_read_ends_nobody_and_admits_nobody(inside, rules):
+def unreadable():
+    """iptables-nft does not show a table that has such a rule."""
     lab.command("nft", "add", "rule", "ip", "filter", "OUTPUT", "meta skuid 5 tcp dport { 80 }",
                 "accept")
+
+
+def test_a_table_that_cannot_be_read_ends_nobody_and_admits_nobody(inside, rules):
+    unreadable()
     try:
         lab.eventually(lambda: lab.health()["status"] == "degraded", 8)
         end = lab.run(["/bin/true"]).end
@@ -285,4 +295,25 @@ def test_who_fights_back_does_not_win(inside, rules):
         lab.command("nft", "flush", "ruleset")
     lab.rules_restore()  # who has ended the fight says so
     lab.eventually(lab.is_well, 5)
+    assert lab.run(["/bin/true"]).status == "ok"
+
+
+def test_a_leak_behind_a_table_that_cannot_be_read_ends_what_relies_on_it(rules):
+    """No look helps here, so the canary's word is all there is: it must go on to be asked."""
+    public, alone = lab.sleeper(net="public"), lab.sleeper(net="none")
+    try:
+        with lab.Session("alice") as session:
+            unreadable()
+            lab.eventually(lambda: lab.health()["canary"] == "no_target", 8)
+            assert public.quiet_for(1.2) and not session.is_over()  # positive control: blind only
+            lab.command("nft", "insert", "rule", "ip", "filter", "OUTPUT", "accept")
+            lab.eventually(session.is_over, 4)
+        end = public.finish().end
+        assert end["status"] == "internal" and "network rules" in end["message"], end
+        assert alone.quiet_for(0.3)
+        assert end_of_start() == ("setup_failed", "canary")
+    finally:
+        alone.close()
+        lab.command("nft", "flush", "ruleset")
+    lab.eventually(lab.is_well, WITHIN_S)
     assert lab.run(["/bin/true"]).status == "ok"
