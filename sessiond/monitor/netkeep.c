@@ -77,6 +77,11 @@ static int64_t longer(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t shorter(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void mends_count(struct netkeep *k)
 {
     int64_t more = (clock_ms() - k->mends_at_ms) / NETKEEP_MEND_MS;
@@ -114,7 +119,7 @@ static void next_plan(struct netkeep *k)
     else if (k->bad_ms || k->blind_ms)
         due_in(k, RETRY_MS);
     else if (k->has_news)
-        due_in(k, longer(back_off_ms(k), paid_ms));
+        due_in(k, longer(back_off_ms(k), shorter(paid_ms, NETKEEP_NEWS_MS)));
     else
         due_in(k, longer(NETKEEP_LOOK_MS, paid_ms));
 }

@@ -15,7 +15,8 @@
  * Measured on one of two processors of a small virtual machine: a look costs 4 ms of processor
  * time, both families and both programs together; legacy 5 ms; with 2,000 rules of others 10 ms a
  * family. So every two seconds it is 0.2 % of a processor. A look that costs more is followed by a
- * longer pause, so that it is never more than 0.5 %. From a flush to the load it is 10 to 50 ms.
+ * longer pause, so that it is never more than 0.5 %; only news waits for NETKEEP_NEWS_MS at most.
+ * From a flush to the load it is 10 to 50 ms, as long as no such pause is due.
  */
 #ifndef ATELIER_NETKEEP_H
 #define ATELIER_NETKEEP_H
@@ -24,6 +25,7 @@
 #include "sessiond/monitor/net.h"
 
 #define NETKEEP_LOOK_MS     2000
+#define NETKEEP_NEWS_MS     2000 /* a pause after costly looks keeps no news waiting longer */
 #define NETKEEP_PATIENCE_MS 2000
 #define NETKEEP_MENDS       10
 #define NETKEEP_MEND_MS     30000 /* after this time there is one more, up to NETKEEP_MENDS */

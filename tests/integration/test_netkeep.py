@@ -197,6 +197,31 @@ def test_a_table_that_cannot_be_read_ends_nobody_and_admits_nobody(inside, rules
 
 
 @pytest.fixture
+def many_rules():
+    """As many of others that a look is costly; those that find nothing have used up the credit."""
+    lines = [f"-A MANY -s 198.51.100.{i % 250} -p tcp --dport {1 + i} -j DROP"
+             for i in range(10000)]
+    text = "\n".join(["*filter", ":MANY -", *lines, "COMMIT", ""])
+    subprocess.run(["iptables-restore", "-n", "-w", "5"], input=text, text=True, check=True,
+                   timeout=30)
+    try:
+        for verb in ("-A", "-D", "-A", "-D"):
+            lab.command(*ip(verb, "FORWARD", "-p", "17", "-j", "ACCEPT"))
+            time.sleep(0.4)
+        yield
+    finally:
+        lab.command("nft", "flush", "ruleset")
+
+
+def test_large_tables_of_others_do_not_stretch_the_gap(rules, many_rules):
+    began = time.monotonic()
+    lab.command("nft", "flush", "chain", "ip", "filter", "OUTPUT")
+    assert not lab.jump_is_first("iptables")
+    lab.eventually(lambda: lab.jump_is_first("iptables"), 2 + 1.5, every=0.1)
+    print(f"back after {(time.monotonic() - began) * 1000:.0f} ms")
+
+
+@pytest.fixture
 def legacy():
     """A host whose iptables is the legacy one, of which the kernel gives no news."""
     def choose(backend):
