@@ -188,7 +188,9 @@ static void not_seen(struct netkeep *k, const struct net_family *f, int error)
         k->blind_ms = k->began_ms;
         log_warning("the network rules cannot be looked at family=%s errno=%d", f->name, -error);
     }
-    if (clock_ms() - k->blind_ms >= BLIND_LIMIT_MS && !k->has_given_up)
+    if (clock_ms() - k->blind_ms >= NETKEEP_BLIND_MS)
+        give_up(k, "they could not be looked at for a minute");
+    else if (clock_ms() - k->blind_ms >= BLIND_LIMIT_MS && !k->has_given_up)
         canary_overrule(k->monitor->canary, WIRE_CANARY_NO_TARGET,
                         "the network rules cannot be looked at");
 }

@@ -10,7 +10,8 @@
  * the rules could not be put back for NETKEEP_PATIENCE_MS, the canary is overruled: LEAK, and the
  * guard ends what relies on the rules. Looks go on, and when one finds the rules in place and a
  * mend is to be had again, the canary has the word again. When it could not be found out whether
- * they are in place, nothing starts, and nothing ends as long as the canary finds no leak.
+ * they are in place, nothing starts, and nothing ends as long as the canary finds no leak; after
+ * NETKEEP_BLIND_MS of that they are not held either, since the canary tries few addresses.
  *
  * Measured on one of two processors of a small virtual machine: a look costs 4 ms of processor
  * time, both families and both programs together; legacy 5 ms; with 2,000 rules of others 10 ms a
@@ -27,6 +28,7 @@
 #define NETKEEP_LOOK_MS     2000
 #define NETKEEP_NEWS_MS     2000 /* a pause after costly looks keeps no news waiting longer */
 #define NETKEEP_PATIENCE_MS 2000
+#define NETKEEP_BLIND_MS    60000
 #define NETKEEP_MENDS       10
 #define NETKEEP_MEND_MS     30000 /* after this time there is one more, up to NETKEEP_MENDS */
 

@@ -2,6 +2,7 @@
 # test_netkeep.py - what others do to the firewall is put back, and a session lives through it.
 import os
 import shlex
+import struct
 import subprocess
 import threading
 import time
@@ -342,3 +343,52 @@ def test_a_leak_behind_a_table_that_cannot_be_read_ends_what_relies_on_it(rules)
         lab.command("nft", "flush", "ruleset")
     lab.eventually(lab.is_well, WITHIN_S)
     assert lab.run(["/bin/true"]).status == "ok"
+
+
+@pytest.fixture
+def clock():
+    """Makes it so many seconds later for sessiond, which is started anew for this."""
+    path, library = "/run/lab/later", "/run/lab/later.so"
+    source = os.path.join(os.path.dirname(__file__), "programs/later.c")
+    lab.command("gcc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC",
+                f"-DLATER=\"{path}\"", f"-I{os.environ['ATELIER_SRC']}", "-o", library, source)
+
+    def ahead(seconds):
+        with open(path, "r+b") as file:
+            file.write(struct.pack("=i", seconds))
+
+    with open(path, "wb") as file:
+        file.write(bytes(4))
+    lab.service("restart", "sessiond", "--env", f"LD_PRELOAD={library}")
+    lab.bring_up()
+    lab.eventually(lab.is_well)
+    yield ahead
+    lab.service("restart", "sessiond")
+    lab.bring_up()
+
+
+def test_who_cannot_look_for_a_minute_relies_on_nothing(clock):
+    """The canary tries few addresses: that it holds is not enough for long."""
+    limits = {"wall_ms": 600000}
+    public = lab.sleeper(net="public", limits=limits)
+    alone = lab.sleeper(net="none", limits=limits)
+    try:
+        unreadable()
+        lab.eventually(lambda: lab.health()["canary"] == "no_target", 8)
+        clock(40)
+        assert public.quiet_for(1.5)  # positive control: that the clock jumps ends nobody
+        assert lab.health()["canary"] == "no_target"
+        clock(60)
+        end = public.finish().end
+        assert end["status"] == "internal" and "network rules" in end["message"], end
+        assert alone.quiet_for(0.3)
+        assert lab.health()["canary"] == "leak"
+        assert end_of_start() == ("setup_failed", "canary")
+        assert lab.sessiond_says("cannot be kept: they could not be looked at for a minute") == 1
+        lab.command("nft", "flush", "ruleset")
+        clock(70)  # the next look
+        lab.eventually(lab.is_well, WITHIN_S)
+        assert end_of_start() == ("ok", None)
+    finally:
+        alone.close()
+        lab.command("nft", "flush", "ruleset")
