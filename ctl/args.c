@@ -142,6 +142,16 @@ int args_parse_operands(struct options *opt, int argc, char **argv, unsigned fla
     return 0;
 }
 
+error_t args_operand(struct argp_state *state, char *arg, const char **operand)
+{
+    if (*operand) {
+        argp_error(state, "'%s' is one argument too many", arg);
+        return EINVAL;
+    }
+    *operand = arg;
+    return 0;
+}
+
 error_t args_duration(struct argp_state *state, const char *arg, int64_t max_s, int64_t *ret_s)
 {
     int64_t seconds = 0;

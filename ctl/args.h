@@ -51,6 +51,10 @@ int args_parse_operand(struct options *opt, int argc, char **argv, unsigned flag
 int args_parse_operands(struct options *opt, int argc, char **argv, unsigned flags,
                         const char *operands, const char *doc, char ***ret_operands, size_t *ret_n);
 
+/* The only operand of a command with options of its own. Return: 0, or EINVAL for a second one, and
+ * it was said. */
+error_t args_operand(struct argp_state *state, char *arg, const char **operand);
+
 #define VALID_MAX_S ((int64_t)14 * 24 * 60 * 60) /* no link lives longer */
 
 /* The value of an option that is a duration up to @max_s. Return: 0, or EINVAL, and it was said. */

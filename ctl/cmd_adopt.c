@@ -48,12 +48,7 @@ static error_t adopt_option_parse(int key, char *arg, struct argp_state *state)
         args->is_yes = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (args->name) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->name = arg;
-        return 0;
+        return args_operand(state, arg, &args->name);
     case ARGP_KEY_END:
         if (!args->name) {
             argp_error(state, "NAME is missing");

@@ -105,12 +105,7 @@ static error_t add_option_parse(int key, char *arg, struct argp_state *state)
     case OPTION_VERB:
         return list_append(args->verbs, arg, state);
     case ARGP_KEY_ARG:
-        if (args->who) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->who = arg;
-        return 0;
+        return args_operand(state, arg, &args->who);
     case ARGP_KEY_END:
         if (!args->who) {
             argp_error(state, "the UID or the user name of a program is missing");

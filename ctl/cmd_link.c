@@ -59,12 +59,7 @@ static error_t mint_option_parse(int key, char *arg, struct argp_state *state)
         args->qr = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (args->name) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->name = arg;
-        return 0;
+        return args_operand(state, arg, &args->name);
     case ARGP_KEY_END:
         if (!name_is_valid(args->name)) {
             argp_error(state, args->name ? "'%s' is not a user name" : "NAME is missing",

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/ids.h"
 #include "common/str.h"
+#include "ctl/args.h"
 #include "ctl/cmd.h"
 #include "ctl/exit.h"
 #include "ctl/say.h"
@@ -39,12 +40,8 @@ static error_t policy_parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (args->has_name && !args->name)
-            args->name = arg;
-        else if (!args->file)
-            args->file = arg;
-        else
-            argp_error(state, "'%s' is one argument too many", arg);
-        return 0;
+            return args_operand(state, arg, &args->name);
+        return args_operand(state, arg, &args->file);
     case ARGP_KEY_END:
         if (args->has_name && !args->name)
             argp_error(state, "NAME is missing");

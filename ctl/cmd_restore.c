@@ -34,12 +34,7 @@ static error_t restore_option_parse(int key, char *arg, struct argp_state *state
         args->is_yes = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (args->file) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->file = arg;
-        return 0;
+        return args_operand(state, arg, &args->file);
     case ARGP_KEY_END:
         if (!args->file) {
             argp_error(state, "FILE is missing");

@@ -67,12 +67,7 @@ static error_t add_option_parse(int key, char *arg, struct argp_state *state)
     case 'G':
         return args_names(state, "group", arg, &args->groups);
     case ARGP_KEY_ARG:
-        if (args->email) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->email = arg;
-        return 0;
+        return args_operand(state, arg, &args->email);
     case ARGP_KEY_END:
         return add_operands_check(state, args);
     default:

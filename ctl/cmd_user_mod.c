@@ -78,12 +78,7 @@ static error_t mod_option_parse(int key, char *arg, struct argp_state *state)
         args->email = arg;
         return 0;
     case ARGP_KEY_ARG:
-        if (args->name) {
-            argp_error(state, "'%s' is one argument too many", arg);
-            return EINVAL;
-        }
-        args->name = arg;
-        return 0;
+        return args_operand(state, arg, &args->name);
     case ARGP_KEY_END:
         return mod_check(state, args);
     default:
