@@ -61,18 +61,25 @@ int group_insert(struct registry *reg, uint32_t gid, const char *name)
     return r < 0 ? r : group_row_insert(reg, gid, name);
 }
 
-/* Inside an open change: rows of a new group, or why not. */
-static int group_make(struct registry *reg, const char *name, registry_taken_fn taken, void *arg,
-                      struct group *ret_group)
+int group_name_check(struct registry *reg, const char *name, registry_taken_fn taken, void *arg)
 {
-    struct group g = {0};
     bool is_taken = true;
     int r = name_is_taken(reg, name, taken, arg, &is_taken);
 
     if (r < 0)
         return r;
-    if (is_taken)
-        return registry_fail(reg, -EEXIST, "group %s", name);
+    return is_taken ? registry_fail(reg, -EEXIST, "group %s", name) : 0;
+}
+
+/* Inside an open change: rows of a new group, or why not. */
+static int group_make(struct registry *reg, const char *name, registry_taken_fn taken, void *arg,
+                      struct group *ret_group)
+{
+    struct group g = {0};
+    int r = group_name_check(reg, name, taken, arg);
+
+    if (r < 0)
+        return r;
     r = id_allocate(reg, taken, arg, &g.gid);
     if (r < 0)
         return r;

@@ -8,6 +8,9 @@
 
 #include "registry/registry.h"
 
+/* Is the name free for a group? Return: 0, -EEXIST, or a negative errno. */
+int group_name_check(struct registry *reg, const char *name, registry_taken_fn taken, void *arg);
+
 /* Insert the rows of a group, inside an open change. Return: 0 or a negative errno. */
 int group_insert(struct registry *reg, uint32_t gid, const char *name);
 /* The same for a gid and a name that are noted as used already. */

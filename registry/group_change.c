@@ -43,13 +43,10 @@ static int rename_do(struct registry *reg, uint32_t gid, const char *name, regis
                      void *arg)
 {
     cleanup_stmt struct stmt st = {0};
-    bool is_taken = true;
-    int r = name_is_taken(reg, name, taken, arg, &is_taken);
+    int r = group_name_check(reg, name, taken, arg);
 
     if (r < 0)
         return r;
-    if (is_taken)
-        return registry_fail(reg, -EEXIST, "group %s", name);
     r = used_name_add(reg, gid, name);
     if (r < 0)
         return r;

@@ -24,18 +24,21 @@ static int id_is_used(struct registry *reg, uint32_t id)
     return stmt_step(&st, "look for a used id");
 }
 
+/* Where to look for the next id: at the counter, or where the range begins. */
 static int next_id_get(struct registry *reg, int64_t *ret_id)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_NEXT_ID);
     int r = stmt_step(&st, "read the id counter");
+    int64_t next;
 
     if (r == 0)
         return registry_fail(reg, -EBADMSG, "table meta is empty");
     if (r < 0)
         return r;
-    *ret_id = stmt_col_int(&st, 0);
-    if (*ret_id < (int64_t)ID_ALLOC_MIN)
-        return registry_fail(reg, -EBADMSG, "the id counter is at %lld", (long long)*ret_id);
+    next = stmt_col_int(&st, 0);
+    if (next < (int64_t)ID_ALLOC_MIN)
+        return registry_fail(reg, -EBADMSG, "the id counter is at %lld", (long long)next);
+    *ret_id = next < (int64_t)reg->id_min ? (int64_t)reg->id_min : next;
     return 0;
 }
 
@@ -65,8 +68,6 @@ int id_allocate(struct registry *reg, registry_taken_fn taken, void *arg, uint32
 
     if (r < 0)
         return r;
-    if (next < (int64_t)reg->id_min)
-        next = reg->id_min;
     for (; next <= (int64_t)reg->id_max; next++) {
         r = id_ask(reg, (uint32_t)next, taken, arg);
         if (r < 0)
@@ -120,8 +121,6 @@ int ids_free_count(struct registry *reg, uint32_t *ret_n)
 
     if (r < 0)
         return r;
-    if (next < (int64_t)reg->id_min)
-        next = reg->id_min;
     if (next > (int64_t)reg->id_max) {
         *ret_n = 0;
         return 0;
