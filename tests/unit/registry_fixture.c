@@ -537,3 +537,34 @@ bool index_agrees(const char *dir, struct registry *reg)
     index_close(&a.ix);
     return r == 0 && a.is_good;
 }
+
+/* --- restore -----------------------------------------------------------------------------------
+ */
+
+int restore_kept(struct fixture *f, bool is_rehearsal, struct registry_restored *ret)
+{
+    const struct restore_how how = {.taken = taken_none, .is_rehearsal = is_rehearsal};
+
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
+    return registry_restore(f->reg, &how, ret);
+}
+
+struct registry_restored restored_kept(struct fixture *f)
+{
+    struct registry_restored back = {0};
+    int r = restore_kept(f, false, &back);
+
+    if (r < 0)
+        fail_msg("registry_restore: %s", registry_error(f->reg));
+    assert_true(index_agrees(f->dir, f->reg));
+    assert_int_equal(access(path_of(f, RESTORE_PATH), F_OK), -1);
+    return back;
+}
+
+uint64_t generation_of(struct fixture *f)
+{
+    struct registry_counts counts;
+
+    assert_int_equal(registry_count(f->reg, &counts), 0);
+    return counts.generation;
+}

@@ -107,4 +107,12 @@ bool index_has_gids(const char *dir, const char *name, const uint32_t *gids, siz
  */
 bool index_agrees(const char *dir, struct registry *reg);
 
+#define RESTORE_PATH "registry/" REGISTRY_RESTORE_NAME
+
+/* Restore the backup that a test has kept as kept.db. Return: as registry_restore(). */
+int restore_kept(struct fixture *f, bool is_rehearsal, struct registry_restored *ret);
+/* The same in earnest; asserts that it succeeds and that the index agrees. */
+struct registry_restored restored_kept(struct fixture *f);
+uint64_t generation_of(struct fixture *f);
+
 #endif

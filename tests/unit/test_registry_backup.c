@@ -22,38 +22,9 @@
 
 #include "common/banned.h"
 
-#define BACKUP  "registry/" REGISTRY_BACKUP_NAME
-#define RESTORE "registry/" REGISTRY_RESTORE_NAME
+#define BACKUP "registry/" REGISTRY_BACKUP_NAME
 
 static const struct restore_how really = {.taken = taken_none};
-
-static int restore(struct fixture *f, bool is_rehearsal, struct registry_restored *ret)
-{
-    const struct restore_how how = {.taken = taken_none, .is_rehearsal = is_rehearsal};
-
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
-    return registry_restore(f->reg, &how, ret);
-}
-
-static struct registry_restored restored(struct fixture *f)
-{
-    struct registry_restored back = {0};
-    int r = restore(f, false, &back);
-
-    if (r < 0)
-        fail_msg("registry_restore: %s", registry_error(f->reg));
-    assert_true(index_agrees(f->dir, f->reg));
-    assert_int_equal(access(path_of(f, RESTORE), F_OK), -1);
-    return back;
-}
-
-static uint64_t generation(struct fixture *f)
-{
-    struct registry_counts counts;
-
-    assert_int_equal(registry_count(f->reg, &counts), 0);
-    return counts.generation;
-}
 
 /* --- backup ---------------------------------------------------------------------------------- */
 
@@ -69,7 +40,7 @@ static void backup_is_one_private_file_of_now(void **state)
     assert_int_equal(registry_backup(f->reg, &first), 0);
     assert_int_equal(first.users, 1);
     assert_int_equal(first.groups, 1);
-    assert_int_equal(first.generation, generation(f));
+    assert_int_equal(first.generation, generation_of(f));
     assert_int_equal(stat(path_of(f, BACKUP), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(st.st_size, first.bytes);
@@ -107,12 +78,12 @@ static void restore_brings_back_what_was(void **state)
     assert_int_equal(user_change(f->reg, ada.uid, &change, &what, &verdict), 0);
     assert_int_equal(group_rename(f->reg, g.gid, "spring", taken_none, NULL), 0);
     (void)user_new(f, "eve@example.org"); /* 10004 */
-    before = generation(f);
-    back = restored(f);
+    before = generation_of(f);
+    back = restored_kept(f);
     assert_int_equal(back.users, 2);
     assert_int_equal(back.groups, 2);
     assert_int_equal(back.users_gone, 1);
-    assert_true(generation(f) > before);
+    assert_true(generation_of(f) > before);
     /* Who was locked or deleted since then is locked, and else as they were. */
     assert_int_equal(user_by_uid(f->reg, ada.uid, &u), 0);
     assert_int_equal(u.state, USER_STATE_LOCKED);
@@ -171,7 +142,7 @@ static void links_of_a_copy_are_dead(void **state)
     backup_take(f);
     assert_int_equal(link_try(f->reg, 1, 't', "ada", LINK_MADE_S), LINK_ACCEPTED);
     assert_int_equal(link_try(f->reg, 1, 't', "ada", LINK_MADE_S), LINK_REFUSED);
-    back = restored(f);
+    back = restored_kept(f);
     assert_int_equal(back.links_revoked, 3);
     for (unsigned n = 0; n < 4; n++) {
         assert_int_equal(link_try(f->reg, n, 't', "ada", LINK_MADE_S), LINK_REFUSED);
@@ -191,22 +162,22 @@ static void state_before_is_kept_and_can_be_restored(void **state)
 
     backup_take(f);
     (void)user_new(f, "ada@example.org");
-    back = restored(f);
+    back = restored_kept(f);
     assert_int_equal(user_by_name(f->reg, "ada", &u), -ENOENT);
     assert_int_equal(strncmp(back.kept, "before-restore-", 15), 0);
     (void)snprintf(kept, sizeof(kept), "registry/%s", back.kept);
     assert_int_equal(stat(path_of(f, kept), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(rename(path_of(f, kept), path_of(f, "kept.db")), 0);
-    forth = restored(f);
+    forth = restored_kept(f);
     assert_int_equal(forth.users, 1);
     assert_int_equal(forth.users_gone, 0);
     assert_int_equal(user_by_name(f->reg, "ada", &u), 0);
     assert_int_equal(u.uid, 10001);
     /* Two in one second have two names. */
     backup_take(f);
-    back = restored(f);
-    forth = restored(f);
+    back = restored_kept(f);
+    forth = restored_kept(f);
     assert_string_not_equal(back.kept, forth.kept);
 }
 
@@ -247,12 +218,12 @@ static void rehearsal_changes_nothing(void **state)
     for (int stop = 0; stop < 3; stop++) {
         /* Twice as a rehearsal; the third time for good, but whoever is told says no. */
         gone = (struct gone){.answer = stop == 0 ? 0 : 42};
-        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
         how.is_rehearsal = stop < 2;
         assert_int_equal(registry_restore(f->reg, &how, &back), gone.answer);
         assert_int_equal(gone.n, stop == 0 ? 2 : 1);
         assert_int_equal(gone.v[0], 10002);
-        assert_int_equal(access(path_of(f, RESTORE), F_OK), 0);
+        assert_int_equal(access(path_of(f, RESTORE_PATH), F_OK), 0);
         assert_int_equal(registry_count(f->reg, &after), 0);
         assert_true(counts_equal(&before, &after));
         assert_true(index_agrees(f->dir, f->reg));
@@ -300,7 +271,7 @@ static void bad_file_make(const struct fixture *f, int kind)
         "UPDATE users SET name = 'karl' WHERE name = 'ada'",
         "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM",
     };
-    const char *path = path_of(f, RESTORE);
+    const char *path = path_of(f, RESTORE_PATH);
     cleanup_close int fd = -1;
     int64_t root;
 
@@ -349,21 +320,21 @@ static void file_that_is_no_registry_is_refused(void **state)
         assert_true(counts_equal(&before, &after));
         assert_int_equal(user_by_name(f->reg, "karl", &u), 0);
         assert_true(index_agrees(f->dir, f->reg));
-        assert_int_equal(unlink(path_of(f, RESTORE)), 0);
+        assert_int_equal(unlink(path_of(f, RESTORE_PATH)), 0);
     }
     assert_int_equal(back.users, 77);
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
-    (void)copy_sql(path_of(f, RESTORE), "PRAGMA user_version = 4");
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
+    (void)copy_sql(path_of(f, RESTORE_PATH), "PRAGMA user_version = 4");
     assert_int_equal(registry_restore(f->reg, &really, &back), -EPROTO);
-    assert_int_equal(unlink(path_of(f, RESTORE)), 0);
+    assert_int_equal(unlink(path_of(f, RESTORE_PATH)), 0);
     assert_int_equal(registry_restore(f->reg, &really, &back), -ENOENT);
-    assert_int_equal(symlink("../kept.db", path_of(f, RESTORE)), 0);
+    assert_int_equal(symlink("../kept.db", path_of(f, RESTORE_PATH)), 0);
     assert_int_equal(registry_restore(f->reg, &really, &back), -EPERM);
-    assert_int_equal(unlink(path_of(f, RESTORE)), 0);
-    assert_int_equal(link(path_of(f, "kept.db"), path_of(f, RESTORE)), 0);
+    assert_int_equal(unlink(path_of(f, RESTORE_PATH)), 0);
+    assert_int_equal(link(path_of(f, "kept.db"), path_of(f, RESTORE_PATH)), 0);
     assert_int_equal(registry_restore(f->reg, &really, &back), -EPERM);
-    assert_int_equal(unlink(path_of(f, RESTORE)), 0);
-    assert_int_equal(restored(f).users, 1);
+    assert_int_equal(unlink(path_of(f, RESTORE_PATH)), 0);
+    assert_int_equal(restored_kept(f).users, 1);
 }
 
 /* A process dies in the middle of a change, and the pages of before are in its journal. */
@@ -398,15 +369,15 @@ static void log_beside_the_file_is_not_replayed(void **state)
     (void)user_new(f, "karl@example.org");
     backup_take(f);
     journal_leave(path_of(f, "older.db"));
-    file_copy(path_of(f, "older.db-journal"), path_of(f, RESTORE "-journal"));
-    assert_int_equal(restored(f).users, 2);
+    file_copy(path_of(f, "older.db-journal"), path_of(f, RESTORE_PATH "-journal"));
+    assert_int_equal(restored_kept(f).users, 2);
     assert_int_equal(user_by_name(f->reg, "karl", &u), 0);
     (void)user_new(f, "eve@example.org");
-    file_copy(path_of(f, "registry/registry.db-wal"), path_of(f, RESTORE "-wal"));
-    assert_int_equal(restored(f).users, 2);
+    file_copy(path_of(f, "registry/registry.db-wal"), path_of(f, RESTORE_PATH "-wal"));
+    assert_int_equal(restored_kept(f).users, 2);
     assert_int_equal(user_by_name(f->reg, "eve", &u), -ENOENT);
-    assert_int_equal(access(path_of(f, RESTORE "-wal"), F_OK), -1);
-    assert_int_equal(access(path_of(f, RESTORE "-journal"), F_OK), -1);
+    assert_int_equal(access(path_of(f, RESTORE_PATH "-wal"), F_OK), -1);
+    assert_int_equal(access(path_of(f, RESTORE_PATH "-journal"), F_OK), -1);
 }
 
 /* --- registries of other hosts --------------------------------------------------------------- */
@@ -441,7 +412,7 @@ static void registry_moves_to_a_new_host(void **state)
     (void)user_new(f, "karl@example.org"); /* 10002 */
     backup_take(f);
     host_new(f, &other); /* GROUP_ALL_USERS is 10004 */
-    assert_int_equal(restored(f).users, 2);
+    assert_int_equal(restored_kept(f).users, 2);
     assert_int_equal(group_by_name(f->reg, GROUP_ALL_USERS, &g), 0);
     assert_int_equal(g.gid, 10000);
     assert_int_equal(user_by_name(f->reg, "ada", &u), 0);
@@ -469,14 +440,14 @@ static void registry_with_ids_of_others_is_refused(void **state)
     backup_take(f);
     host_new(f, NULL);
     (void)user_new(f, "karl@example.org"); /* 10001 is karl here */
-    assert_int_equal(restore(f, false, &back), -EEXIST);
+    assert_int_equal(restore_kept(f, false, &back), -EEXIST);
     assert_non_null(strstr(registry_error(f->reg), "karl with id 10001"));
     assert_int_equal(user_by_name(f->reg, "karl", &u), 0);
     host_new(f, NULL);
     assert_int_equal(user_try(f, &spec, &u), USER_CREATED); /* ada is 20000 here */
-    assert_int_equal(restore(f, false, &back), -EEXIST);
+    assert_int_equal(restore_kept(f, false, &back), -EEXIST);
     host_new(f, NULL);
-    assert_int_equal(restored(f).users, 1);
+    assert_int_equal(restored_kept(f).users, 1);
 }
 
 static void older_schema_is_migrated(void **state)
@@ -492,7 +463,7 @@ static void older_schema_is_migrated(void **state)
         "ALTER TABLE users DROP COLUMN comment; ALTER TABLE users DROP COLUMN login_shell;"
         "PRAGMA user_version = 2");
     (void)user_new(f, "karl@example.org");
-    assert_int_equal(restored(f).users, 1);
+    assert_int_equal(restored_kept(f).users, 1);
     assert_int_equal(user_by_name(f->reg, "ada", &u), 0);
     assert_string_equal(u.comment, "");
     assert_int_equal(user_new(f, "karl@example.org").uid, 10003);
@@ -529,7 +500,7 @@ static int full_disk_child(const char *dir)
     struct registry *reg;
 
     (void)snprintf(backup, sizeof(backup), "%s/" BACKUP, dir);
-    (void)snprintf(path, sizeof(path), "%s/" RESTORE, dir);
+    (void)snprintf(path, sizeof(path), "%s/" RESTORE_PATH, dir);
     if (state_dirs_make(dir) < 0 || registry_open(dir, NULL, &reg) < 0 || create(reg, "ada") != 0)
         return 2;
     for (off_t pages = 0; pages < 160; pages += 4) {
@@ -586,8 +557,8 @@ static void full_disk_leaves_the_old_state_or_the_new_one(void **state)
 
 static void open_sweeps_what_a_crash_left(void **state)
 {
-    static const char *const left[] = {"registry/.copy.tmp", "registry/.copy.tmp-journal", RESTORE,
-                                       RESTORE "-journal", RESTORE "-wal"};
+    static const char *const left[] = {"registry/.copy.tmp", "registry/.copy.tmp-journal",
+                                       RESTORE_PATH, RESTORE_PATH "-journal", RESTORE_PATH "-wal"};
     struct fixture *f = *state;
 
     backup_take(f);

@@ -20,37 +20,7 @@
 
 #include "common/banned.h"
 
-#define RESTORE "registry/" REGISTRY_RESTORE_NAME
-
 static const struct restore_how really = {.taken = taken_none};
-
-static int restore(struct fixture *f, bool is_rehearsal, struct registry_restored *ret)
-{
-    const struct restore_how how = {.taken = taken_none, .is_rehearsal = is_rehearsal};
-
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
-    return registry_restore(f->reg, &how, ret);
-}
-
-static struct registry_restored restored(struct fixture *f)
-{
-    struct registry_restored back = {0};
-    int r = restore(f, false, &back);
-
-    if (r < 0)
-        fail_msg("registry_restore: %s", registry_error(f->reg));
-    assert_true(index_agrees(f->dir, f->reg));
-    assert_int_equal(access(path_of(f, RESTORE), F_OK), -1);
-    return back;
-}
-
-static uint64_t generation(struct fixture *f)
-{
-    struct registry_counts counts;
-
-    assert_int_equal(registry_count(f->reg, &counts), 0);
-    return counts.generation;
-}
 
 /* --- rights that were taken away ------------------------------------------------------------- */
 
@@ -150,7 +120,7 @@ static void right_that_was_taken_away_stays_away(void **state)
         told.text[0] = '\0';
         how.is_rehearsal = rehearsal;
         how.digest = rehearsal ? NULL : back.digest;
-        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
         assert_int_equal(registry_restore(f->reg, &how, &back), 0);
         assert_string_equal(told.text, "gone eve 10006\nback ada 10001\nlocked bob 10002\n"
                                        "locked carol 10003\ndropped course-a 1001\n");
@@ -166,7 +136,7 @@ static void right_that_was_taken_away_stays_away(void **state)
     assert_int_equal(user_lock(f->reg, 10003, false), 0);
     told.text[0] = '\0';
     how.digest = NULL;
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
     assert_int_equal(registry_restore(f->reg, &how, &back), 0);
     assert_string_equal(told.text, "dropped course-a 1001\n");
     state_is(f, "ada", USER_STATE_RESERVED);
@@ -188,7 +158,7 @@ static void registry_of_a_lost_host_comes_back_unlocked(void **state)
     assert_int_equal(unlink(path_of(f, "registry/registry.db")), 0);
     assert_int_equal(unlink(path_of(f, "ledger/issued")), 0);
     fixture_open(f);
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
     assert_int_equal(registry_restore(f->reg, &how, &back), 0);
     assert_string_equal(told.text, "");
     state_is(f, "ada", USER_STATE_RESERVED);
@@ -255,7 +225,7 @@ static void id_or_name_that_the_host_has_by_now_is_refused(void **state)
             assert_int_equal(group_delete(f->reg, 10003), 0);
         if (group_by_name(f->reg, "winter", &g[0]) == 0)
             assert_int_equal(group_rename(f->reg, 10004, season, taken_none, NULL), 0);
-        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+        file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
         r = registry_restore(f->reg, &how, &back);
         if (r != cases[i].expected || (r < 0 && !strstr(registry_error(f->reg), cases[i].sentence)))
             fail_msg("case %zu: %d: %s", i, r, registry_error(f->reg));
@@ -275,12 +245,12 @@ static void reserved_name_does_not_come_in_by_a_copy(void **state)
     (void)copy_sql(path_of(f, "kept.db"),
                    "INSERT INTO tombstones VALUES (20001, 'group', 'docker');"
                    "INSERT INTO groups VALUES (20001, 'docker', 1)");
-    assert_int_equal(restore(f, false, &back), -EEXIST);
+    assert_int_equal(restore_kept(f, false, &back), -EEXIST);
     assert_non_null(strstr(registry_error(f->reg), "docker"));
     backup_take(f);
     (void)copy_sql(path_of(f, "kept.db"), "INSERT INTO tombstones VALUES (20001, 'group', 'dock');"
                                           "INSERT INTO groups VALUES (20001, 'dock', 1)");
-    assert_int_equal(restored(f).groups, 2);
+    assert_int_equal(restored_kept(f).groups, 2);
 }
 
 /* --- which file, and was it taken ------------------------------------------------------------ */
@@ -294,18 +264,18 @@ static void file_that_was_not_looked_at_is_refused(void **state)
 
     (void)user_new(f, "ada@example.org");
     backup_take(f);
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
     assert_int_equal(registry_restore(f->reg, &how, &shown), 0);
     assert_int_equal(strlen(shown.digest), 64);
     assert_int_equal(registry_restore(f->reg, &how, &back), 0);
     assert_string_equal(shown.digest, back.digest);
     (void)user_new(f, "karl@example.org");
     /* One byte of a text is enough. */
-    (void)copy_sql(path_of(f, RESTORE), "UPDATE users SET comment = 'x'");
+    (void)copy_sql(path_of(f, RESTORE_PATH), "UPDATE users SET comment = 'x'");
     how = (struct restore_how){.taken = taken_none, .digest = shown.digest};
     assert_int_equal(registry_restore(f->reg, &how, &back), -ESTALE);
     assert_int_equal(user_by_name(f->reg, "karl", &u), 0);
-    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
+    file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
     assert_int_equal(registry_restore(f->reg, &how, &back), 0);
     assert_string_equal(shown.digest, back.digest);
     assert_int_equal(user_by_name(f->reg, "karl", &u), -ENOENT);
@@ -324,7 +294,7 @@ static void restore_that_is_stored_says_so(void **state)
     (void)user_new(f, "karl@example.org");
     assert_int_equal(unlink(index), 0);
     assert_int_equal(mkdir(index, 0700), 0);
-    assert_int_equal(restore(f, false, &back), -EINPROGRESS);
+    assert_int_equal(restore_kept(f, false, &back), -EINPROGRESS);
     assert_non_null(strstr(registry_error(f->reg), "stored"));
     assert_int_equal(back.users, 1);
     assert_int_equal(back.users_gone, 1);
@@ -390,8 +360,8 @@ static void row_that_is_none_is_refused(void **state)
             struct restore_how how = really;
             int r;
 
-            file_copy(path_of(f, "kept.db"), path_of(f, RESTORE));
-            (void)copy_sql(path_of(f, RESTORE), bad[i]);
+            file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
+            (void)copy_sql(path_of(f, RESTORE_PATH), bad[i]);
             how.is_rehearsal = rehearsal;
             r = registry_restore(f->reg, &how, &back);
             if (r != -EBADMSG || !strstr(registry_error(f->reg), REGISTRY_RESTORE_NAME))
@@ -406,7 +376,7 @@ static void row_that_is_none_is_refused(void **state)
     free(issued[1]);
     /* The control, and everything goes on. */
     (void)copy_sql(path_of(f, "kept.db"), good);
-    assert_int_equal(restored(f).users, 2);
+    assert_int_equal(restored_kept(f).users, 2);
     fixture_close(f);
     fixture_open(f);
     assert_int_equal(user_new(f, "eve@example.org").uid, 10003);
@@ -423,14 +393,14 @@ static void counters_of_a_copy_are_not_believed(void **state)
     (void)copy_sql(path_of(f, "kept.db"), "INSERT INTO tombstones VALUES (10002, 'user', 'eve');"
                                           "UPDATE meta SET next_id = 59900, generation = 1 << 62");
     for (int again = 0; again < 2; again++) {
-        before = generation(f);
-        (void)restored(f);
-        assert_int_equal(generation(f), before + 1);
+        before = generation_of(f);
+        (void)restored_kept(f);
+        assert_int_equal(generation_of(f), before + 1);
         assert_int_equal(copy_sql(path_of(f, "kept.db"), "SELECT next_id FROM meta"), 59900);
     }
     assert_int_equal(user_new(f, "karl@example.org").uid, 10003);
     backup_take(f);
-    (void)restored(f);
+    (void)restored_kept(f);
     assert_int_equal(user_new(f, "karla@example.org").uid, 10004);
 }
 
