@@ -94,8 +94,9 @@ def cgroup_of(pid):
 
 def groups_below():
     """Every cgroup of a user, run or session that there is."""
-    return sorted(str(path.relative_to(HOLDER)) for path in HOLDER.glob("u*/**/")
-                  if path.is_dir())
+    # os.walk() passes over what goes meanwhile; pathlib's glob() of Python 3.11 fails there.
+    found = (os.path.relpath(path, HOLDER) for path, _, _ in os.walk(HOLDER))
+    return sorted(path for path in found if path.startswith("u"))
 
 
 def status_of(pid):
