@@ -16,6 +16,7 @@
 /* Command: words, function, one line of help. */
 #define COMMANDS(X)                                                                                \
     X("status", NULL, cmd_status, "say whether the service is well")                               \
+    X("doctor", NULL, cmd_doctor, "look whether everything that this host promises holds")         \
     X("invite", NULL, cmd_invite, "make users, and print what they need to get in")                \
     X("user", "add", cmd_user_add, "make a user, or find the one with this e-mail address")        \
     X("user", "mod", cmd_user_mod, "change a user")                                                \
@@ -98,6 +99,12 @@ struct setup_options;
 
 /* Arguments of `setup`. @ret_options borrows from @argv. Return: 0 or -EINVAL. */
 int setup_args_parse(int argc, char **argv, unsigned flags, struct setup_options *ret_options);
+
+struct doctor_args;
+
+/* Arguments of `doctor`. @ret borrows from @argv. Return: 0 or -EINVAL. */
+int doctor_args_parse(struct options *opt, int argc, char **argv, unsigned flags,
+                      struct doctor_args *ret);
 
 struct invite_args {
     struct options *opt;

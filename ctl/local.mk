@@ -17,6 +17,7 @@ libctl_la_SOURCES = \
 	%D%/cmd_restore.c \
 	%D%/restore.c %D%/restore.h \
 	%D%/cmd_caller.c \
+	%D%/cmd_doctor.c \
 	%D%/cmd_group.c \
 	%D%/cmd_group_mod.c \
 	%D%/cmd_index.c \
@@ -36,6 +37,11 @@ libctl_la_SOURCES = \
 	%D%/confirm.c %D%/confirm.h \
 	%D%/csv.c %D%/csv.h \
 	%D%/del_args.c %D%/del_args.h \
+	%D%/doctor/checks.c %D%/doctor/checks.h %D%/doctor/checks.def \
+	%D%/doctor/doctor.c %D%/doctor/doctor.h \
+	%D%/doctor/facts.c %D%/doctor/facts.h \
+	%D%/doctor/host_kernel.c \
+	%D%/doctor/report.c %D%/doctor/report.h \
 	%D%/event.c %D%/event.h \
 	%D%/exit.c %D%/exit.h \
 	%D%/files_elsewhere.c %D%/files_elsewhere.h \

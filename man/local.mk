@@ -3,6 +3,7 @@ dist_man_MANS += \
 	%D%/atelier.1 \
 	%D%/atelier.conf.5 \
 	%D%/atelier-api.7 \
+	%D%/atelier-doctor.8 \
 	%D%/atelier-setup.8 \
 	%D%/atelier-sshd.8 \
 	%D%/nss_atelier.8 \

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * cmd_doctor.c - atelier doctor: does everything that this host promises hold?
+ *
+ * Arguments and output. It looks for itself: no check takes the api's word for what can be seen.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "ctl/cmd.h"
+#include "ctl/doctor/checks.h"
+#include "ctl/doctor/doctor.h"
+#include "ctl/say.h"
+#include "ctl/table.h"
+
+#include "common/banned.h"
+
+enum {
+    OPTION_SHORT = OPTION_OWN,
+    OPTION_LIST,
+};
+
+static error_t doctor_option_parse(int key, char *arg, struct argp_state *state)
+{
+    struct doctor_args *args = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = args->opt;
+        return 0;
+    case OPTION_SHORT:
+        args->is_short = true;
+        return 0;
+    case OPTION_LIST:
+        args->is_list = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->selected = (const char *const *)&state->argv[state->next];
+        args->selected_count = (size_t)(state->argc - state->next);
+        for (size_t i = 0; i < args->selected_count; i++) {
+            if (!doctor_is_known(args->selected[i])) {
+                argp_error(state, "there is no check or group of checks '%s' (--list)",
+                           args->selected[i]);
+                return EINVAL;
+            }
+        }
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_ARG:
+        /* All of them at once, above. */
+        return ARGP_ERR_UNKNOWN;
+    default:
+        (void)arg;
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option doctor_table[] = {
+    {"short", OPTION_SHORT, NULL, 0, "Only what must not be wrong when the services start", 0},
+    {"list", OPTION_LIST, NULL, 0, "Print which checks there are, and look at nothing", 0},
+    {0},
+};
+
+static const struct argp doctor_argp = {
+    .options = doctor_table,
+    .parser = doctor_option_parse,
+    .args_doc = "[GROUP|CHECK...]",
+    .doc = "Look whether everything that this host promises holds, by trying it. Each check is a "
+           "line: the verdict, what was seen, and what mends it.\v"
+           "Exit status: 0 all is well, warnings included; 1 a check failed, or could not find "
+           "out; 77 not root. See atelier-doctor(8).",
+    .children = options_child,
+};
+
+int doctor_args_parse(struct options *opt, int argc, char **argv, unsigned flags,
+                      struct doctor_args *ret)
+{
+    struct doctor_args args = {.opt = opt};
+
+    if (argp_parse(&doctor_argp, argc, argv, flags, NULL, &args) != 0)
+        return -EINVAL;
+    *ret = args;
+    return 0;
+}
+
+static void list_print(const struct doctor_args *args)
+{
+    cleanup_table struct table *t = table_new(4);
+
+    for (size_t i = 0; i < doctor_check_count; i++) {
+        const struct doctor_check *check = &doctor_checks[i];
+
+        if (!doctor_is_selected(args, check))
+            continue;
+        table_add(t, doctor_group_word(check->group));
+        table_add(t, check->id);
+        table_add(t, check->is_short ? "short" : "");
+        table_add(t, check->what);
+    }
+    table_print(t, stdout);
+}
+
+/* Where to wrap: at the width of the terminal, and nowhere if it is none. */
+static size_t columns_get(void)
+{
+    struct winsize size;
+
+    if (isatty(STDOUT_FILENO) != 1)
+        return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* Source: https://no-color.org. */
+static bool is_coloured(void)
+{
+    const char *no = secure_getenv("NO_COLOR"), *terminal = secure_getenv("TERM");
+
+    return isatty(STDOUT_FILENO) == 1 && (!no || !no[0]) && terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+int cmd_doctor(struct options *opt, int argc, char **argv)
+{
+    cleanup_report struct report report = {0};
+    struct doctor_args args;
+
+    if (doctor_args_parse(opt, argc, argv, 0, &args) < 0)
+        return CTL_USAGE;
+    if (args.is_list) {
+        list_print(&args);
+        return CTL_OK;
+    }
+    if (geteuid() != 0) {
+        say_error("doctor is for root: it becomes a participant, and looks into what is root's");
+        return CTL_NOPERM;
+    }
+    doctor_examine(&args, &report);
+    if (opt->json)
+        report_print_json(&report);
+    else
+        report_print(&report, stdout, columns_get(), is_coloured());
+    return report_is_well(&report) ? CTL_OK : CTL_NO;
+}
