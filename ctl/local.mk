@@ -48,6 +48,7 @@ libctl_la_SOURCES = \
 	%D%/home_archive.c %D%/home_archive.h \
 	%D%/import.c %D%/import.h \
 	%D%/index_compare.c %D%/index_compare.h \
+	%D%/index_verify.c %D%/index_verify.h \
 	%D%/local_groups.c %D%/local_groups.h \
 	%D%/minted.c %D%/minted.h \
 	%D%/named.c %D%/named.h \
@@ -59,7 +60,9 @@ libctl_la_SOURCES = \
 	%D%/setup/edit.c \
 	%D%/setup/file.c %D%/setup/file.h \
 	%D%/setup/host.c %D%/setup/host.h \
+	%D%/setup/ids.c %D%/setup/ids.h \
 	%D%/setup/keys.c %D%/setup/keys.h \
+	%D%/setup/limits.h \
 	%D%/setup/nftables.c %D%/setup/nftables.h \
 	%D%/setup/nsswitch.c %D%/setup/nsswitch.h \
 	%D%/setup/pam.c %D%/setup/pam.h \

@@ -27,6 +27,13 @@ bool pam_has_profile(const struct text *account, const struct text *profile);
  */
 bool pam_lets_in_unasked(const char *directory, const char *service);
 
+/* Whether this host's common-account has our profile. */
+bool pam_profile_is_in_force(void);
+
+/* The services of this host that authenticate people without common-account, one by one. Return: 0
+ * or a negative errno. */
+int pam_services_unasked(void (*one)(void *arg, const char *service), void *arg);
+
 /* Whether pam-auth-update's memory (/var/lib/pam/account) has our profile. */
 bool pam_is_enabled(const struct text *memory);
 

@@ -10,6 +10,17 @@
 
 #define SSHD_DROP_IN "/etc/ssh/sshd_config.d/50-atelier.conf"
 
+#define SSHD_PROGRAM "/usr/sbin/sshd"
+
+/**
+ * sshd_run() - Run the host's sshd to look at its configuration (sshd -t, -T)
+ *
+ * It wants its directory to exist even for that, which is made when its service starts.
+ *
+ * Return: as program_run().
+ */
+int sshd_run(const char *const *argv, struct text *ret_output);
+
 /**
  * sshd_include_check() - Whether sshd_config reads a drop-in for everybody
  * @path: Absolute path of the drop-in

@@ -6,6 +6,7 @@
 
 #include "common/ids.h"
 #include "ctl/setup/keys.h"
+#include "ctl/setup/limits.h"
 #include "ctl/setup/nsswitch.h"
 #include "ctl/setup/step.h"
 
@@ -164,6 +165,13 @@ static const struct edit adduser_conf = {
     .mode = 0644,
     .make = adduser_make,
     .take_out = adduser_take_out,
+};
+
+const struct id_limits id_limits[ID_LIMITS_COUNT] = {
+    {"/etc/login.defs", KEYS_BLANK, login_rules, 2, login_limits,
+     sizeof(login_limits) / sizeof(login_limits[0])},
+    {"/etc/adduser.conf", KEYS_ASSIGN, adduser_rules, 2, adduser_limits,
+     sizeof(adduser_limits) / sizeof(adduser_limits[0])},
 };
 
 static void limits_plan(struct setup *s)

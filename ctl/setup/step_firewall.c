@@ -32,11 +32,11 @@ static const struct {
 };
 #define FAMILY_COUNT 2u
 
-static const char *const units[] = {"ufw.service",      "firewalld.service",
-                                    "nftables.service", "netfilter-persistent.service",
-                                    "docker.service",   NULL};
+const char *const firewall_units[] = {"ufw.service",      "firewalld.service",
+                                      "nftables.service", "netfilter-persistent.service",
+                                      "docker.service",   NULL};
 
-/* In the order of units: what it means, and where the port for logins is opened. */
+/* In the order of firewall_units: what it means, and where the port for logins is opened. */
 static const struct {
     const char *text, *where;
 } firewalls[] = {
@@ -55,11 +55,11 @@ static const struct {
 static void firewall_plan(struct setup *s)
 {
     struct unit_state states[UNITS_MAX];
-    int r = units_look(units, states);
+    int r = units_look(firewall_units, states);
 
     if (r < 0 && r != -ENODATA)
         note_say(s, "systemd does not say which firewall is active (systemctl show)");
-    for (size_t i = 0; units[i]; i++) {
+    for (size_t i = 0; firewall_units[i]; i++) {
         if (states[i].is_active)
             note_say(s, "%s; to let logins in (port %u, or that of --port): %s", firewalls[i].text,
                      s->options->port ? s->options->port : SETUP_PORT, firewalls[i].where);

@@ -119,24 +119,35 @@ static void copy_plan(struct setup *s, const char *root)
     }
 }
 
-/* Services of the host that our profile does not reach. */
-static void services_note(struct setup *s)
+bool pam_profile_is_in_force(void)
+{
+    return is_in_force(ACCOUNT);
+}
+
+int pam_services_unasked(void (*one)(void *arg, const char *service), void *arg)
 {
     DIR *dir = opendir(SERVICES);
     struct dirent *d;
 
-    while (dir && (d = readdir(dir))) {
+    if (!dir)
+        return -errno;
+    while ((d = readdir(dir))) {
         if (d->d_name[0] == '.' || strncmp(d->d_name, "common-", 7) == 0 ||
             strncmp(d->d_name, "atelier-", 8) == 0 || pam_is_root_only(d->d_name))
             continue;
         if (pam_lets_in_unasked(SERVICES, d->d_name))
-            note_say(s,
-                     SERVICES "/%s lets people in without common-account: participants are not "
-                              "refused there",
-                     d->d_name);
+            one(arg, d->d_name);
     }
-    if (dir)
-        (void)closedir(dir);
+    (void)closedir(dir);
+    return 0;
+}
+
+static void service_note(void *arg, const char *service)
+{
+    note_say(arg,
+             SERVICES "/%s lets people in without common-account: participants are not refused "
+                      "there",
+             service);
 }
 
 static void pam_plan(struct setup *s)
@@ -144,7 +155,7 @@ static void pam_plan(struct setup *s)
     char root[] = COPY_PREFIX "XXXXXX";
     const char *obstacle = NULL;
 
-    services_note(s);
+    (void)pam_services_unasked(service_note, s);
     if (is_in_force(ACCOUNT))
         return;
     if (access(UPDATE, X_OK) < 0 || access(PROFILE, R_OK) < 0) {

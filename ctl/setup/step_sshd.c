@@ -20,7 +20,7 @@
 
 #include "common/banned.h"
 
-#define SSHD        "/usr/sbin/sshd"
+#define SSHD        SSHD_PROGRAM
 #define SSHD_CONFIG "/etc/ssh/sshd_config"
 #define SHIPPED     ATELIER_DATA_DIR "/host-sshd.conf"
 #define RELOAD_DUE  "reload of the host's sshd"
@@ -34,8 +34,7 @@ static const struct edit drop_in = {
     .shipped = SHIPPED,
 };
 
-/* sshd wants this directory to exist even for a test; it is made when its service starts. */
-static int sshd_run(const char *const *argv, struct text *ret_output)
+int sshd_run(const char *const *argv, struct text *ret_output)
 {
     bool is_made = mkdir("/run/sshd", 0755) == 0;
     int r = program_run(argv, TIMEOUT_S, ret_output);

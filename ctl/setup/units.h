@@ -19,6 +19,9 @@ struct unit_state {
 /* All that --undo has to end. */
 extern const char *const our_units[];
 
+/* Those of other programs that write firewall rules. */
+extern const char *const firewall_units[];
+
 /**
  * units_parse() - Read the output of `systemctl show --property=Id,UnitFileState,ActiveState`
  * @units: Names, NULL at the end, at most UNITS_MAX
