@@ -26,7 +26,16 @@ struct config_draft {
     int is_done;  /* index in the policy and 1 */
 };
 
+/* Section network: what it says, and where. Of what no file says, what is shipped is there. */
+struct config_net_draft {
+    struct policy_net said;
+    struct config_place at[POLICY_NET_KEY__COUNT]; /* of a list: its last entry */
+    struct config_place deny_at[POLICY_DENY_MAX];
+    struct config_place allow_at[POLICY_ALLOW_MAX];
+};
+
 struct config_drafts {
+    struct config_net_draft net;
     uint32_t count;
     struct config_draft drafts[POLICY_PROFILES_MAX]; /* the first are those of the kinds */
     char *files[CONFIG_FILES_MAX];                   /* paths, for messages */
@@ -37,6 +46,26 @@ struct config_drafts {
 /* Fill in the error, unless there is one. Return: -EINVAL. */
 int config_fault(struct config_drafts *d, struct config_place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/**
+ * config_net_value() - Take in one value of section network
+ * @index: Of a list: which entry this is, from 0; what stood there and behind it is gone
+ * @at:    Where it is said
+ *
+ * Return: 0, or -EINVAL with the error filled.
+ */
+int config_net_value(struct config_drafts *d, enum policy_net_key key, uint32_t index,
+                     const char *text, struct config_place at);
+
+/* An empty list: nothing is left of what was said before. */
+void config_net_clear(struct config_drafts *d, enum policy_net_key key, struct config_place at);
+
+/**
+ * config_net_join() - What has to fit together in section network
+ *
+ * Return: 0, or -EINVAL with the error filled and @ret_net untouched.
+ */
+int config_net_join(struct config_drafts *d, struct policy_net *ret_net);
 
 /**
  * config_join() - Drafts to a policy: bases, and what has to fit together

@@ -255,6 +255,8 @@ int config_join(struct config_drafts *d, struct policy *ret_policy)
     for (uint32_t i = 0; r == 0 && i < policy->count; i++)
         r = profile_check(d, i, policy);
     if (r == 0)
+        r = config_net_join(d, &policy->net);
+    if (r == 0)
         *ret_policy = *policy;
     free(policy);
     return r;

@@ -232,6 +232,58 @@ static int on_section(cfg_t *cfg, cfg_opt_t *opt)
     return 0;
 }
 
+/* --- section network ----------------------------------------------------------------------- */
+
+/* The key of this option, or POLICY_NET_KEY__COUNT. */
+static enum policy_net_key net_key_of(const cfg_opt_t *opt)
+{
+    unsigned key = 0;
+
+    while (key < POLICY_NET_KEY__COUNT && strcmp(policy_net_keys[key].name, opt->name) != 0)
+        key++;
+    return (enum policy_net_key)key;
+}
+
+static int on_net_value(cfg_t *sec, cfg_opt_t *opt)
+{
+    enum policy_net_key key = net_key_of(opt);
+
+    if (key == POLICY_NET_KEY__COUNT)
+        return -1;
+    return config_net_value(reading, key, opt->nvalues > 0 ? opt->nvalues - 1 : 0, last_value(opt),
+                            place_of(sec));
+}
+
+static int on_net_section(cfg_t *cfg, cfg_opt_t *opt)
+{
+    cfg_t *sec = opt->nvalues > 0 ? cfg_opt_getnsec(opt, opt->nvalues - 1) : NULL;
+
+    (void)cfg;
+    if (!sec)
+        return -1;
+    for (cfg_opt_t *o = sec->opts; o->name; o++) {
+        if ((o->flags & CFGF_LIST) != 0 && (o->flags & CFGF_MODIFIED) != 0 && o->nvalues == 0)
+            config_net_clear(reading, net_key_of(o), place_of(sec));
+    }
+    return 0;
+}
+
+static void net_options_fill(cfg_opt_t opts[POLICY_NET_KEY__COUNT + 1])
+{
+    const cfg_opt_t end = CFG_END();
+
+    for (unsigned key = 0; key < POLICY_NET_KEY__COUNT; key++) {
+        const struct policy_net_key_info *k = &policy_net_keys[key];
+        const cfg_opt_t one = CFG_STR(k->name, NULL, CFGF_NODEFAULT),
+                        list = CFG_STR_LIST(k->name, NULL, CFGF_NODEFAULT);
+        bool is_list = k->type == POLICY_NET_NETWORKS || k->type == POLICY_NET_DESTINATIONS;
+
+        opts[key] = is_list ? list : one;
+        opts[key].validcb = on_net_value;
+    }
+    opts[POLICY_NET_KEY__COUNT] = end;
+}
+
 /* --- one file ------------------------------------------------------------------------------ */
 
 /* The options of a section, from the table. Names are borrowed by libconfuse. */
@@ -271,11 +323,11 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
 static int text_parse(const char *text, size_t size)
 {
     cfg_opt_t of[POLICY_KIND__COUNT][OPTIONS_MAX], named[OPTIONS_MAX];
-    cfg_opt_t top[POLICY_KIND__COUNT + 2];
+    cfg_opt_t net[POLICY_NET_KEY__COUNT + 1], top[POLICY_KIND__COUNT + 3];
     /* A second one of the same title would take the first's place in libconfuse, not its end. */
     const cfg_opt_t profile =
                         CFG_SEC("profile", named, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-                    end = CFG_END();
+                    network = CFG_SEC("network", net, CFGF_NONE), end = CFG_END();
     FILE *file;
     cfg_t *cfg;
     int r = 0;
@@ -290,7 +342,10 @@ static int text_parse(const char *text, size_t size)
     options_fill(named, POLICY_OF_RUN | POLICY_OF_LOGIN | POLICY_OF_USER, true);
     top[POLICY_KIND__COUNT] = profile;
     top[POLICY_KIND__COUNT].validcb = on_section;
-    top[POLICY_KIND__COUNT + 1] = end;
+    net_options_fill(net);
+    top[POLICY_KIND__COUNT + 1] = network;
+    top[POLICY_KIND__COUNT + 1].validcb = on_net_section;
+    top[POLICY_KIND__COUNT + 2] = end;
     if (size == 0)
         return 0;
     /* Only read from; fmemopen(3) wants it without const. */
@@ -513,6 +568,8 @@ static int dir_read(const char *dir, uid_t owner)
 /* Before and after reading; in between, `reading` is ours. */
 static int drafts_begin(struct config_error *e)
 {
+    static struct policy shipped;
+
     e->text[0] = '\0';
     reading = calloc(1, sizeof(*reading));
     if (!reading) {
@@ -520,6 +577,8 @@ static int drafts_begin(struct config_error *e)
         return -ENOMEM;
     }
     reading->error = e;
+    policy_defaults(&shipped);
+    reading->net.said = shipped.net;
     for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
         (void)str_copy(reading->drafts[kind].name, NAME_SIZE, policy_kind_names[kind]);
     reading->count = POLICY_KIND__COUNT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* config_show.c - a policy as text that can be read back. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy/policy.h"
@@ -42,10 +43,62 @@ static void profile_show(const struct policy_profile *p, bool is_named, FILE *to
     (void)fprintf(to, "}\n");
 }
 
+/* Without the braces of a list: its entries. */
+static void net_value_show(const struct policy_net *net, enum policy_net_key key, FILE *to)
+{
+    char text[POLICY_ALLOW_TEXT_SIZE];
+
+    switch (key) {
+    case POLICY_NET_KEY_DENY:
+        for (uint32_t i = 0; i < net->deny_count; i++) {
+            prefix_text(&net->deny[i], text);
+            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", text);
+        }
+        break;
+    case POLICY_NET_KEY_DENY_ON_LINK:
+        (void)fputs(net->deny_on_link ? "true" : "false", to);
+        break;
+    case POLICY_NET_KEY_EGRESS:
+        (void)fputs(net->egress == POLICY_EGRESS_LISTED ? "listed" : "public", to);
+        break;
+    case POLICY_NET_KEY_ALLOW:
+        for (uint32_t i = 0; i < net->allow_count; i++) {
+            policy_allow_text(&net->allow[i], text);
+            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", text);
+        }
+        break;
+    case POLICY_NET_KEY_CONNECTIONS:
+        (void)fprintf(to, "%u", net->connections);
+        break;
+    case POLICY_NET_KEY__COUNT:
+        break;
+    }
+}
+
+static bool is_list(enum policy_net_key key)
+{
+    return policy_net_keys[key].type == POLICY_NET_NETWORKS ||
+           policy_net_keys[key].type == POLICY_NET_DESTINATIONS;
+}
+
+static void net_show(const struct policy_net *net, FILE *to)
+{
+    (void)fputs("network {\n", to);
+    for (unsigned key = 0; key < POLICY_NET_KEY__COUNT; key++) {
+        bool in_braces = is_list((enum policy_net_key)key);
+
+        (void)fprintf(to, "    %s = %s", policy_net_keys[key].name, in_braces ? "{" : "");
+        net_value_show(net, (enum policy_net_key)key, to);
+        (void)fputs(in_braces ? "}\n" : "\n", to);
+    }
+    (void)fputs("}\n", to);
+}
+
 int policy_show(const struct policy *policy, FILE *to)
 {
     for (uint32_t i = 0; i < policy->count; i++)
         profile_show(&policy->profiles[i], i >= POLICY_KIND__COUNT, to);
+    net_show(&policy->net, to);
     return ferror(to) ? -EIO : 0;
 }
 
@@ -67,6 +120,30 @@ static void example_section(enum policy_kind kind, FILE *to)
     (void)fprintf(to, "#}\n");
 }
 
+static void example_network(FILE *to)
+{
+    static struct policy shipped;
+
+    policy_defaults(&shipped);
+    (void)fputs("#network {\n", to);
+    for (unsigned key = 0; key < POLICY_NET_KEY__COUNT; key++) {
+        char *value = NULL, line[64];
+        size_t size = 0;
+        FILE *f = open_memstream(&value, &size);
+
+        if (!f)
+            return;
+        net_value_show(&shipped.net, (enum policy_net_key)key, f);
+        (void)fclose(f);
+        (void)snprintf(line, sizeof(line),
+                       is_list((enum policy_net_key)key) ? "#    %s = {%s}" : "#    %s = %s",
+                       policy_net_keys[key].name, value ? value : "");
+        (void)fprintf(to, "%-32s # %s\n", line, policy_net_keys[key].text);
+        free(value);
+    }
+    (void)fputs("#}\n", to);
+}
+
 int policy_example(FILE *to)
 {
     (void)fputs(
@@ -85,6 +162,8 @@ int policy_example(FILE *to)
         (void)fprintf(to, "\n# %s\n", about[kind]);
         example_section((enum policy_kind)kind, to);
     }
+    (void)fputs("\n# the network, of all of them alike\n", to);
+    example_network(to);
     (void)fputs(
         "\n# those of some users (by uid) or groups (by gid); what is not said is as in the base\n"
         "#profile course {\n"

@@ -5,10 +5,12 @@ noinst_LTLIBRARIES += libpolicy_config.la libpolicy.la
 libpolicy_config_la_SOURCES = \
 	%D%/config_draft.h \
 	%D%/config_join.c \
+	%D%/config_net.c \
 	%D%/config_read.c \
 	%D%/config_show.c \
 	%D%/config_value.c \
-	%D%/policy.c %D%/policy.h
+	%D%/policy.c %D%/policy.h \
+	%D%/prefix.c %D%/prefix.h
 libpolicy_config_la_CPPFLAGS = $(AM_CPPFLAGS) $(CONFUSE_CFLAGS) \
 	-DATELIER_SYSCONF_DIR='"$(sysconfdir)"'
 libpolicy_config_la_LIBADD = libcommon.la $(CONFUSE_LIBS)

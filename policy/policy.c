@@ -19,6 +19,22 @@ const char *const policy_kind_names[POLICY_KIND__COUNT] = {
 #undef KIND_NAME
 };
 
+const struct policy_net_key_info policy_net_keys[POLICY_NET_KEY__COUNT] = {
+#define NET_KEY_INFO(id, name, type, least, most, shipped, text)                                   \
+    [POLICY_NET_KEY_##id] = {name, type, least, most, shipped, text},
+    POLICY_NET_KEYS(NET_KEY_INFO)
+#undef NET_KEY_INFO
+};
+
+static void net_defaults(struct policy_net *net)
+{
+    const struct policy_net_key_info *keys = policy_net_keys;
+
+    net->deny_on_link = keys[POLICY_NET_KEY_DENY_ON_LINK].shipped != 0;
+    net->egress = (enum policy_egress)keys[POLICY_NET_KEY_EGRESS].shipped;
+    net->connections = keys[POLICY_NET_KEY_CONNECTIONS].shipped;
+}
+
 void policy_defaults(struct policy *ret_policy)
 {
     memset(ret_policy, 0, sizeof(*ret_policy));
@@ -31,6 +47,7 @@ void policy_defaults(struct policy *ret_policy)
         for (unsigned key = 0; key < POLICY_KEY__COUNT; key++)
             p->values[key] = policy_keys[key].shipped[kind];
     }
+    net_defaults(&ret_policy->net);
 }
 
 static bool has_id(const uint32_t *ids, uint32_t count, uint32_t id)

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "common/str.h"
+#include "policy/prefix.h"
 
 #define POLICY_PROFILES_MAX 64u
 #define POLICY_TREES_MAX    8u
@@ -137,10 +138,80 @@ struct policy_profile {
     uint32_t gids[POLICY_IDS_MAX];
 };
 
+/* --- the network, for all of them alike: section network */
+
+#define POLICY_DENY_MAX  64u
+#define POLICY_ALLOW_MAX 64u
+#define POLICY_HOST_SIZE 254u /* 253 characters: RFC 1035, 2.3.4 */
+
+enum policy_egress {
+    POLICY_EGRESS_PUBLIC, /* what is not refused */
+    POLICY_EGRESS_LISTED, /* of that, what is allowed by name */
+};
+
+enum policy_net_type {
+    POLICY_NET_NETWORKS,     /* a list of addresses and networks */
+    POLICY_NET_YES_NO,       /* true, false */
+    POLICY_NET_EGRESS,       /* public, listed */
+    POLICY_NET_DESTINATIONS, /* a list of addresses, networks and names, each with or without port
+                              */
+    POLICY_NET_COUNT,
+};
+
+/*
+ * One table for parser, bounds, defaults, `--show-policy`, data/atelier.conf.example and the
+ * manual.
+ *
+ * X(id, key, type, least, most, shipped, what it is). Of a list: most entries.
+ */
+#define POLICY_NET_KEYS(X)                                                                         \
+    X(DENY, "deny", POLICY_NET_NETWORKS, 0, POLICY_DENY_MAX, 0, "refused, besides what always is") \
+    X(DENY_ON_LINK, "deny_on_link", POLICY_NET_YES_NO, 0, 1, 0,                                    \
+      "refuse networks that the host is in, too")                                                  \
+    X(EGRESS, "egress", POLICY_NET_EGRESS, 0, 1, POLICY_EGRESS_PUBLIC,                             \
+      "or listed: nothing but what allow names")                                                   \
+    X(ALLOW, "allow", POLICY_NET_DESTINATIONS, 0, POLICY_ALLOW_MAX, 0,                             \
+      "with listed: address, network or name; :port")                                              \
+    X(CONNECTIONS, "connections", POLICY_NET_COUNT, 16, 65536, 2048,                               \
+      "connections of each user at a time")
+
+enum policy_net_key {
+#define POLICY_NET_KEY_ENUM(id, ...) POLICY_NET_KEY_##id,
+    POLICY_NET_KEYS(POLICY_NET_KEY_ENUM)
+#undef POLICY_NET_KEY_ENUM
+        POLICY_NET_KEY__COUNT,
+};
+
+struct policy_net_key_info {
+    const char *name;
+    enum policy_net_type type;
+    uint32_t least, most, shipped;
+    const char *text;
+};
+
+extern const struct policy_net_key_info policy_net_keys[POLICY_NET_KEY__COUNT];
+
+/* What is let through: an address or a network, or what a name stands for. */
+struct policy_allow {
+    char host[POLICY_HOST_SIZE]; /* lower case; empty: prefix counts */
+    struct prefix prefix;
+    uint16_t port; /* 0: all */
+};
+
+struct policy_net {
+    bool deny_on_link;
+    enum policy_egress egress;
+    uint32_t connections;
+    uint32_t deny_count, allow_count;
+    struct prefix deny[POLICY_DENY_MAX];
+    struct policy_allow allow[POLICY_ALLOW_MAX];
+};
+
 /* The first POLICY_KIND__COUNT profiles are those of the kinds, in their order. */
 struct policy {
     uint32_t count;
     struct policy_profile profiles[POLICY_PROFILES_MAX];
+    struct policy_net net;
 };
 
 /* What is shipped: nobody said anything. */
@@ -191,6 +262,25 @@ void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY
  * Return: NULL, or why not.
  */
 const char *policy_tree_fault(const char *path);
+
+/* --- the network as text, config_net.c */
+
+#define POLICY_ALLOW_TEXT_SIZE (POLICY_HOST_SIZE + 8u)
+
+/**
+ * policy_allow_parse() - "198.51.100.2", "198.51.100.0/24:443", "[2001:db8::1]:443", "name:443"
+ * @ret_fault: On failure: what is wrong, with the text
+ *
+ * A name has two labels at least, of letters, digits and '-'; nothing is looked up. What is
+ * refused for everybody is refused here, too.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int policy_allow_parse(const char *text, struct policy_allow *ret_allow,
+                       char ret_fault[PREFIX_FAULT_SIZE]);
+
+/* As policy_allow_parse() takes it. */
+void policy_allow_text(const struct policy_allow *allow, char ret_text[POLICY_ALLOW_TEXT_SIZE]);
 
 /* --- files, config_read.c */
 

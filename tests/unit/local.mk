@@ -224,6 +224,12 @@ test_config_SOURCES = %D%/test_config.c
 test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
 test_config_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += test_config_net
+TESTS += test_config_net
+test_config_net_SOURCES = %D%/test_config_net.c
+test_config_net_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
+test_config_net_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
 TESTS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
 policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
