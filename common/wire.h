@@ -92,8 +92,9 @@ enum wire_profile {
 };
 
 /*
- * What a plan asks for and a receipt reports of control groups, the stronger the higher. V2_LITE
- * (a version 2 tree without controllers) is not built.
+ * What a receipt reports of control groups, the stronger the higher. V2_LITE: a version 2 tree that
+ * limits nothing, for what only version 2 has (born in the group, the kill at one stroke, the path
+ * that network rules match), beside version 1 trees, which limit.
  */
 enum wire_cgroup_mode {
     WIRE_CGROUP_NONE = 0, /* rlimits only */

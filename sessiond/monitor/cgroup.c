@@ -27,7 +27,7 @@
 
 int cgroup_config_v1(struct cgroup_config *config, const char *arg)
 {
-    for (int i = 0; i < CGROUP_TREES_MAX; i++) {
+    for (int i = 0; i < CGROUP_V1_MAX; i++) {
         const char *name = cgroup_v1_ops.tree_name((enum cgroup_tree)i);
         size_t len = strlen(name);
 
@@ -43,14 +43,14 @@ int cgroup_config_v1(struct cgroup_config *config, const char *arg)
 
 int cgroup_root_open(struct cgroup *cg, const char **ret_what)
 {
-    const char *const *paths = cg->config->v1_dirs;
-    const char *const v2[CGROUP_TREES_MAX] = {cg->config->v2_dir};
+    const char *paths[CGROUP_TREES_MAX] = {0};
     struct cgroup_node root;
     int r = 0;
 
     cgroup_node_init(&root);
-    if (cg->ops == &cgroup_v2_ops)
-        paths = v2;
+    for (int i = 0; i < CGROUP_V1_MAX; i++)
+        paths[i] = cg->config->v1_dirs[i];
+    paths[cg->ops == &cgroup_v2_ops ? 0 : CGROUP_UNIFIED] = cg->config->v2_dir;
     for (int i = 0; r == 0 && i < CGROUP_TREES_MAX; i++) {
         if (!paths[i])
             continue;
@@ -81,14 +81,14 @@ int cgroup_new(const struct cgroup_config *config, struct cgroup **ret_cg, const
         return -ENOMEM;
     cgroup_node_init(&cg->root);
     cg->config = config;
-    for (int i = 0; i < CGROUP_TREES_MAX; i++)
+    for (int i = 0; i < CGROUP_V1_MAX; i++)
         is_v1 |= config->v1_dirs[i] != NULL;
     if (config->v2_dir)
-        cg->ops = &cgroup_v2_ops;
+        cg->ops = config->is_lite ? &cgroup_lite_ops : &cgroup_v2_ops;
     else if (is_v1)
         cg->ops = &cgroup_v1_ops;
     *ret_what = "--cgroup and --cgroup-v1 exclude each other";
-    r = config->v2_dir && is_v1 ? -EINVAL : 0;
+    r = cg->ops == &cgroup_v2_ops && is_v1 ? -EINVAL : 0;
     if (r == 0 && cg->ops)
         r = cgroup_root_open(cg, ret_what);
     if (r < 0) {
@@ -350,7 +350,7 @@ int cgroup_leaf_fds(const struct cgroup_leaf *leaf, int ret_fds[CGROUP_TREES_MAX
 
         if (leaf->node.dirs[i] < 0)
             continue;
-        fd = leaf->cg->ops->entrance(leaf->node.dirs[i]);
+        fd = leaf->cg->ops->entrance((enum cgroup_tree)i, leaf->node.dirs[i]);
         if (fd < 0) {
             while (n > 0)
                 cleanup_close_p(&ret_fds[--n]);

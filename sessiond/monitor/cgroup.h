@@ -5,9 +5,10 @@
  *   DIR/uUID/run-ID        memory, processes and processor time of a run
  *   DIR/uUID/session-ID    of a session: init, the login's process, and all that it starts
  *
- * Two backends behind one struct of functions: cgroup_v2.c (a tree that is delegated to us) and
- * cgroup_v1.c (one tree for each controller). Without either there are no leaves: a leaf is NULL,
- * which every function here takes.
+ * Three backends behind one struct of functions: cgroup_v2.c (a tree that is delegated to us),
+ * cgroup_v1.c (one tree for each controller) and cgroup_lite.c (the second, with a version 2 tree
+ * that limits nothing beside it). Without any there are no leaves: a leaf is NULL, which every
+ * function here takes.
  *
  * Once a directory was given nothing weaker starts: what cannot be made or set refuses the run or
  * session. What is reported of a leaf is read back from it, never from the plan.
@@ -28,8 +29,10 @@
 #include "common/wire.h"
 #include "policy/plan.h"
 
-/* memory, pids, cpu, cpuacct: as many trees at most, and descriptors that a new init needs. */
-#define CGROUP_TREES_MAX 4
+/* memory, pids, cpu, cpuacct, and one of version 2: as many trees at most, and descriptors that a
+ * new init needs. */
+#define CGROUP_TREES_MAX 5
+#define CGROUP_V1_MAX    4
 
 struct cgroup;
 struct cgroup_leaf;
@@ -41,8 +44,9 @@ enum cgroup_kind {
 
 /* Options; all NULL: no control groups. */
 struct cgroup_config {
-    const char *v2_dir;
-    const char *v1_dirs[CGROUP_TREES_MAX];
+    const char *v2_dir; /* a group of the version 2 tree, as a path below its mount point */
+    bool is_lite;       /* which limits nothing; v1_dirs may be beside it */
+    const char *v1_dirs[CGROUP_V1_MAX];
 };
 
 /**
@@ -94,8 +98,8 @@ int cgroup_leaf_find(struct cgroup *cg, enum cgroup_kind kind, uint32_t uid, con
 
 /**
  * cgroup_leaf_fds() - What the spawner needs to put an init into the leaf
- * @ret_fds: CGROUP_TREES_MAX of them, to be closed; v2: the directory, for clone3; v1: files that
- *           the init writes itself into
+ * @ret_fds: CGROUP_TREES_MAX of them, to be closed; v1: files that the init writes itself into;
+ *           v2: the directory, for clone3; v2-lite: those, then that
  * @ret_n:   Their number, 0 for no leaf
  *
  * Return: 0 or a negative errno.

@@ -8,12 +8,14 @@
 
 #define CGROUP_NAME_SIZE 48 /* "session-" and 32 digits */
 
-/* Version 1 has a tree for each controller; version 2 has one, the first. */
+/* Version 1 has a tree for each controller; version 2 has one, the first, or beside version 1 the
+ * last. */
 enum cgroup_tree {
     CGROUP_MEMORY,
     CGROUP_PIDS,
     CGROUP_CPU,
     CGROUP_CPUACCT, /* counts, limits nothing; only where it is a tree of its own */
+    CGROUP_UNIFIED, /* of V2_LITE */
 };
 
 /* One directory in each tree; -1 where a tree is not used. */
@@ -31,7 +33,7 @@ struct cgroup_ops {
     int (*limit_leaf)(const struct cgroup_node *leaf, const struct plan_cgroup *plan,
                       const char **ret_what);
     /* The file or directory that a new init needs, one for each tree. Return: descriptor. */
-    int (*entrance)(int dir);
+    int (*entrance)(enum cgroup_tree tree, int dir);
     /* Limits of the leaf, as the kernel has them. */
     int (*read)(const struct cgroup_node *leaf, struct wire_receipt *r);
     bool (*matches)(const struct cgroup_node *leaf, const struct plan_cgroup *plan,
@@ -48,6 +50,7 @@ struct cgroup_ops {
 };
 
 extern const struct cgroup_ops cgroup_v1_ops;
+extern const struct cgroup_ops cgroup_lite_ops;
 extern const struct cgroup_ops cgroup_v2_ops;
 
 /* The group of a user, open while there is a leaf in it, and for a while after. */
@@ -112,6 +115,9 @@ int cgroup_node_open(const struct cgroup_node *parent, const char *name,
 int cgroup_node_make(const struct cgroup_node *parent, const char *name);
 /* Fine if it is gone. Return: 0 or a negative errno (-EBUSY: somebody is in it). */
 int cgroup_node_remove(const struct cgroup_node *parent, const char *name);
+
+/* Is it a directory of a version 2 tree? Return: 0, -ENODEV or another negative errno. */
+int cgroup_v2_check_dir(int dir);
 
 /* Files. "max" reads as UINT64_MAX. */
 int cgroup_write(int dir, const char *file, const char *text);

@@ -14,7 +14,7 @@
 
 #include "sessiond/monitor/spawn_wire.h"
 
-/* Is it born in its group, by CLONE_INTO_CGROUP with the first of the descriptors? */
+/* Is it born in its group, by CLONE_INTO_CGROUP with the last of the descriptors? */
 bool cgroup_is_entered_by_clone(const struct spawn_request *req);
 
 /* Does the new init step into groups, and has to make its cgroup namespace itself? */

@@ -33,15 +33,15 @@
 static int check(const struct cgroup_node *root, const char **ret_what)
 {
     /* A file of each controller that no other tree has. */
-    static const char *const files[CGROUP_TREES_MAX] = {
+    static const char *const files[CGROUP_V1_MAX] = {
         [CGROUP_MEMORY] = "memory.limit_in_bytes",
         [CGROUP_PIDS] = "cgroup.procs", /* pids.max is not in the root of a tree */
         [CGROUP_CPU] = "cpu.cfs_quota_us",
         [CGROUP_CPUACCT] = "cpuacct.usage",
     };
-    struct stat st[CGROUP_TREES_MAX] = {0};
+    struct stat st[CGROUP_V1_MAX] = {0};
 
-    for (int i = 0; i < CGROUP_TREES_MAX; i++) {
+    for (int i = 0; i < CGROUP_V1_MAX; i++) {
         struct statfs fs;
 
         if (root->dirs[i] < 0)
@@ -125,10 +125,11 @@ static int limit_user(const struct cgroup_node *user, const struct plan_cgroup *
 }
 
 /* Opened by root, so that whoever holds it may write itself into the group: cgroups(7). */
-static int entrance(int dir)
+static int entrance(enum cgroup_tree tree, int dir)
 {
     int fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 
+    (void)tree;
     return fd < 0 ? -errno : fd;
 }
 
@@ -250,7 +251,7 @@ static int memory(const struct cgroup_node *user, uint64_t *ret_bytes)
 
 static const char *tree_name(enum cgroup_tree tree)
 {
-    static const char *const names[CGROUP_TREES_MAX] = {
+    static const char *const names[CGROUP_V1_MAX] = {
         [CGROUP_MEMORY] = "memory",
         [CGROUP_PIDS] = "pids",
         [CGROUP_CPU] = "cpu",

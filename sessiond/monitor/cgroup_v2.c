@@ -36,18 +36,24 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
+int cgroup_v2_check_dir(int dir)
+{
+    struct statfs fs;
+
+    if (fstatfs(dir, &fs) < 0)
+        return -errno;
+    return fs.f_type == CGROUP2_SUPER_MAGIC ? 0 : -ENODEV;
+}
+
 /* All that is needed is there, and can be given to groups in it. */
 static int check(const struct cgroup_node *root, const char **ret_what)
 {
-    int dir = root->dirs[0], r;
-    struct statfs fs;
+    int dir = root->dirs[0], r = cgroup_v2_check_dir(dir);
     char text[512];
 
     *ret_what = "--cgroup: it is no directory of a version 2 tree";
-    if (fstatfs(dir, &fs) < 0)
-        return -errno;
-    if (fs.f_type != CGROUP2_SUPER_MAGIC)
-        return -ENODEV;
+    if (r < 0)
+        return r;
     *ret_what = "--cgroup: cgroup.controllers";
     r = file_read_text(dir, "cgroup.controllers", text, sizeof(text));
     if (r < 0)
@@ -113,10 +119,11 @@ static int limit_leaf(const struct cgroup_node *leaf, const struct plan_cgroup *
 }
 
 /* For CLONE_INTO_CGROUP, which takes O_PATH: clone(2). */
-static int entrance(int dir)
+static int entrance(enum cgroup_tree tree, int dir)
 {
     int fd = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 
+    (void)tree;
     return fd < 0 ? -errno : fd;
 }
 

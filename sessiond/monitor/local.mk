@@ -6,7 +6,7 @@ monitor_sources = \
 	%D%/cgroup_clean.c %D%/cgroup_internal.h \
 	%D%/cgroup_file.c \
 	%D%/cgroup_join.c %D%/cgroup_join.h \
-	%D%/cgroup_v1.c %D%/cgroup_v2.c \
+	%D%/cgroup_v1.c %D%/cgroup_v2.c %D%/cgroup_lite.c \
 	%D%/child.c %D%/child.h \
 	%D%/clock.h \
 	%D%/core.c %D%/core.h \

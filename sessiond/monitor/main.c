@@ -86,6 +86,7 @@ const char *argp_program_version = PACKAGE_STRING;
 #define OPTION_SHOW    258
 #define OPTION_EXPLAIN 259
 #define OPTION_FILTER  260
+#define OPTION_LITE    261
 
 static const struct argp_option options[] = {
     {"check-policy", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
@@ -105,6 +106,8 @@ static const struct argp_option options[] = {
      0},
     {"cgroup-v1", '1', "CONTROLLER=DIR", 0,
      "The same for a host with version 1: memory, pids, cpu, cpuacct (repeatable)", 0},
+    {"cgroup-lite", OPTION_LITE, "DIR", 0,
+     "Make groups below DIR, too, of a version 2 tree without controllers: they limit nothing", 0},
     {0},
 };
 
@@ -138,11 +141,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             return EINVAL;
         }
     case 'g':
+    case OPTION_LITE:
         if (arg[0] != '/' || d->groups.v2_dir) {
-            argp_error(state, "--cgroup takes one absolute path");
+            argp_error(state, "--cgroup and --cgroup-lite take one absolute path, once");
             return EINVAL;
         }
         d->groups.v2_dir = arg;
+        d->groups.is_lite = key == OPTION_LITE;
         return 0;
     case '1':
         if (cgroup_config_v1(&d->groups, arg) < 0) {

@@ -46,7 +46,7 @@ enum spawn_session_fd {
  * Behind those: what puts the init into its control groups, as cgroup_leaf_fds() gives it, of which
  * it has none any more when it begins; then the trees of the plan, as hosttree_open() gives them.
  */
-#define SPAWN_GROUPS_MAX 4u
+#define SPAWN_GROUPS_MAX 5u
 
 struct spawn_request {
     uint32_t kind;        /* enum spawn_kind */

@@ -89,7 +89,7 @@ static void request_serve(const struct spawner_setup *setup, int sock,
 
     if (cgroup_is_entered_by_clone(req)) {
         args.flags |= (uint64_t)CLONE_INTO_CGROUP;
-        args.cgroup = (uint64_t)(unsigned)groups[0];
+        args.cgroup = (uint64_t)(unsigned)groups[req->cgroup_fds - 1];
     }
     pid = syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {

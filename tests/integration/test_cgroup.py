@@ -64,7 +64,7 @@ while True:
 def groups():
     """Directory of each tree that sessiond was given."""
     with open(f"/proc/{lab.service_pid('sessiond')}/cmdline", encoding="utf-8") as file:
-        return re.findall(r"--cgroup(?:-v1=\w+)?=(/[^\0]*)", file.read())
+        return re.findall(r"--cgroup(?:-lite|-v1=\w+)?=(/[^\0]*)", file.read())
 
 
 def leaves():
@@ -258,7 +258,7 @@ def groups_of_stopped(leaf):
     base = leaf.rsplit("/", 2)[0].rsplit("/", 1)[1]
     found = subprocess.run(["find", "/sys/fs/cgroup", "-name", base, "-type", "d"], check=True,
                            capture_output=True, text=True).stdout.split()
-    assert len(found) in (1, 3, 4)
+    assert len(found) in (1, 3, 4, 5)
     return found
 
 
@@ -297,6 +297,7 @@ def listening():
     ("--cgroup=/nowhere", 69, "/nowhere: No such file or directory"),
     ("--cgroup=relative", 64, "absolute path"),
     ("--cgroup-v1=memory=/tmp", 69, "it is no directory of a version 1 tree"),
+    ("--cgroup-lite=/tmp", 69, "it is no directory of a version 2 tree"),
     ("--cgroup-v1=disk=/tmp", 64, "memory=DIR, pids=DIR, cpu=DIR or cpuacct=DIR"),
 ])
 def test_a_directory_that_will_not_do_is_refused_at_start(option, code, says):

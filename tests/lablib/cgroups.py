@@ -2,7 +2,8 @@
 # cgroups.py - control groups of a lab's own, below which its sessiond makes its groups.
 #
 # Version 2 where the root gives memory, pids and cpu to its children, as under systemd: one group at
-# the root. Else version 1: one group for each controller, in the group that the lab was started in.
+# the root. Else version 1: one group for each controller, in the group that the lab was started in,
+# and one of a version 2 tree without controllers where that is mounted.
 # No group that exists is written to, and nothing is moved; new groups have a name of their own.
 #
 # They are removed by a process that waits for the end of a pipe, whose other end only the lab's
@@ -40,6 +41,11 @@ def own_group(controller):
     return None
 
 
+def group_path(point, top, controller):
+    """The group of this process in a mounted tree."""
+    return point + os.path.join("/", os.path.relpath(own_group(controller), top)).rstrip("/")
+
+
 def words(path):
     try:
         with open(path, encoding="utf-8") as text:
@@ -50,21 +56,23 @@ def words(path):
 
 def places():
     """{option of sessiond: existing directory} of the version that can be used."""
-    found = {}
+    found, lite = {}, {}
     for kind, options, top, point in mounts():
         if kind == "cgroup2" and set(CONTROLLERS) <= set(words(f"{point}/cgroup.subtree_control")):
             return {"--cgroup=": point}
+        if kind == "cgroup2" and own_group("") is not None:
+            lite = {"--cgroup-lite=": group_path(point, top, "")}
         for controller in (*CONTROLLERS, COUNTER):
             own = own_group(controller)
             if controller == COUNTER and "cpu" in options:
                 continue  # one tree: cpu is enough
             if kind == "cgroup" and controller in options and own is not None:
-                path = point + os.path.join("/", os.path.relpath(own, top)).rstrip("/")
+                path = group_path(point, top, controller)
                 if os.path.isdir(path):
                     found[f"--cgroup-v1={controller}="] = path
     if len(found.keys() - {f"--cgroup-v1={COUNTER}="}) != len(CONTROLLERS):
         raise CgroupError("the machine has no memory, pids and cpu controllers to use")
-    return found
+    return found | {option: path for option, path in lite.items() if os.path.isdir(path)}
 
 
 def remove_below(path):

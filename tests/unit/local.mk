@@ -31,7 +31,7 @@ check_PROGRAMS += test_lease
 TESTS += test_lease
 test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c \
 	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
-	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
+	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 
@@ -39,7 +39,7 @@ test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIB
 check_PROGRAMS += test_cgroup
 TESTS += test_cgroup
 test_cgroup_SOURCES = %D%/test_cgroup.c sessiond/monitor/cgroup_clean.c \
-	sessiond/monitor/cgroup_file.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c \
+	sessiond/monitor/cgroup_file.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c \
 	sessiond/monitor/request.c
 test_cgroup_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) \

@@ -105,12 +105,15 @@ static void both_versions_at_once_are_refused(void **state)
 static void what_is_no_tree_is_refused(void **state)
 {
     const struct cgroup_config v2 = {.v2_dir = "/proc"}, v1 = {.v1_dirs = {"/proc"}};
+    const struct cgroup_config lite = {.v2_dir = "/proc", .is_lite = true};
     const struct cgroup_config nowhere = {.v2_dir = "/nonexistent/cgroup"};
     struct cgroup *cg;
     const char *what;
 
     (void)state;
     assert_int_equal(cgroup_new(&v2, &cg, &what), -ENODEV);
+    assert_int_equal(cgroup_new(&lite, &cg, &what), -ENODEV);
+    assert_string_equal(what, "--cgroup-lite: it is no directory of a version 2 tree");
     assert_int_equal(cgroup_new(&v1, &cg, &what), -ENODEV);
     assert_int_equal(cgroup_new(&nowhere, &cg, &what), -ENOENT);
     assert_string_equal(what, "/nonexistent/cgroup");
