@@ -40,8 +40,17 @@ libctl_la_SOURCES = \
 	%D%/doctor/checks.c %D%/doctor/checks.h %D%/doctor/checks.def \
 	%D%/doctor/doctor.c %D%/doctor/doctor.h \
 	%D%/doctor/facts.c %D%/doctor/facts.h \
+	%D%/doctor/host_doors.c \
+	%D%/doctor/host_files.c \
+	%D%/doctor/host_ids.c \
 	%D%/doctor/host_kernel.c \
+	%D%/doctor/host_neighbours.c \
+	%D%/doctor/host_nss.c \
+	%D%/doctor/host_state.c \
+	%D%/doctor/network_rules.c \
 	%D%/doctor/report.c %D%/doctor/report.h \
+	%D%/doctor/service_policy.c \
+	%D%/doctor/service_running.c \
 	%D%/event.c %D%/event.h \
 	%D%/exit.c %D%/exit.h \
 	%D%/files_elsewhere.c %D%/files_elsewhere.h \

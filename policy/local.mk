@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libpolicy_config.la libpolicy.la
 libpolicy_config_la_SOURCES = \
 	%D%/config_draft.h \
 	%D%/config_join.c \
+	%D%/config_loose.c \
 	%D%/config_net.c \
 	%D%/config_read.c \
 	%D%/config_show.c \

@@ -318,6 +318,13 @@ int config_read_file(const char *path, uid_t owner, struct policy *ret_policy,
 /* All of it as a file that config_read_file() takes. Return: 0 or -EIO. */
 int policy_show(const struct policy *policy, FILE *to);
 
+/**
+ * policy_loosened() - A line for each value that gives more than what is shipped
+ *
+ * "PROFILE: KEY is VALUE, shipped VALUE". Return: 0 or -EIO.
+ */
+int policy_loosened(const struct policy *policy, FILE *to);
+
 /* The example: what is shipped, each line commented out. Return: 0 or -EIO. */
 int policy_example(FILE *to);
 

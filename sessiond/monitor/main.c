@@ -87,11 +87,14 @@ const char *argp_program_version = PACKAGE_STRING;
 #define OPTION_EXPLAIN 259
 #define OPTION_FILTER  260
 #define OPTION_LITE    261
+#define OPTION_LOOSE   262
 
 static const struct argp_option options[] = {
     {"check-policy", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
      "Read the policy (or FILE alone, of any owner), say what is wrong, and exit", 0},
     {"show-policy", OPTION_SHOW, "FILE", OPTION_ARG_OPTIONAL, "Show all of it, and exit", 0},
+    {"loosened-policy", OPTION_LOOSE, "FILE", OPTION_ARG_OPTIONAL,
+     "Show what of it gives more than what is shipped, and exit", 0},
     {"explain-policy", OPTION_EXPLAIN, "UID[:GID,...]", 0,
      "Show what this user gets by it, and exit", 0},
     {"show-filter", OPTION_FILTER, "run|login", 0,
@@ -121,7 +124,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_CHECK:
     case OPTION_SHOW:
-        d->tool = key == OPTION_CHECK ? POLICY_TOOL_CHECK : POLICY_TOOL_SHOW;
+    case OPTION_LOOSE:
+        d->tool = key == OPTION_CHECK  ? POLICY_TOOL_CHECK
+                  : key == OPTION_SHOW ? POLICY_TOOL_SHOW
+                                       : POLICY_TOOL_LOOSENED;
         d->tool_file = arg;
         return 0;
     case OPTION_EXPLAIN:

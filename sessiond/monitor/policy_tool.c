@@ -163,6 +163,9 @@ int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
     case POLICY_TOOL_SHOW:
         (void)policy_show(&policy, stdout);
         break;
+    case POLICY_TOOL_LOOSENED:
+        (void)policy_loosened(&policy, stdout);
+        break;
     case POLICY_TOOL_EXPLAIN:
         code = explain(&policy, who);
         break;

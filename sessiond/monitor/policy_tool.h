@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * policy_tool.h - sessiond as a tool: check, show and explain a policy, show a filter, and exit.
+ * policy_tool.h - sessiond as a tool: check, show, compare and explain a policy, show a filter, and
+ * exit.
  *
  * Needs no right but to read the files, starts nothing and changes nothing. Here, because the
  * program that goes by a policy is the one that can say what it means.
@@ -12,6 +13,7 @@ enum policy_tool {
     POLICY_TOOL_NONE,
     POLICY_TOOL_CHECK,
     POLICY_TOOL_SHOW,
+    POLICY_TOOL_LOOSENED,
     POLICY_TOOL_EXPLAIN,
     POLICY_TOOL_FILTER,
 };

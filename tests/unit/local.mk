@@ -218,6 +218,11 @@ test_registry_caller_CPPFLAGS = $(registry_test_cppflags)
 test_registry_caller_LDADD = $(registry_test_libs)
 
 # policy
+check_PROGRAMS += test_config_loose
+TESTS += test_config_loose
+test_config_loose_SOURCES = %D%/test_config_loose.c
+test_config_loose_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_config_loose_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
 check_PROGRAMS += test_config
 TESTS += test_config
 test_config_SOURCES = %D%/test_config.c
