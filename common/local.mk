@@ -9,6 +9,7 @@ libcommon_la_SOURCES = \
 	%D%/index_read.c %D%/index_read.h \
 	%D%/pam_wire.h \
 	%D%/payload.c %D%/payload.h \
+	%D%/quota.c %D%/quota.h \
 	%D%/sabotage.h \
 	%D%/session_wire.h \
 	%D%/str.c %D%/str.h \

@@ -30,7 +30,7 @@
 
 #include "common/str.h"
 
-#define WIRE_VERSION 5u
+#define WIRE_VERSION 6u
 /* Kernel: NGROUPS_MAX is 65536; a participant has a course group or three. */
 #define WIRE_GROUPS_MAX 32u
 #define WIRE_PATH_SIZE  128u
@@ -101,6 +101,14 @@ enum wire_cgroup_mode {
     WIRE_CGROUP_V1 = 1,
     WIRE_CGROUP_V2_LITE = 2,
     WIRE_CGROUP_V2 = 3,
+};
+
+/* What holds a user to the limits of the disk. */
+enum wire_disk {
+    WIRE_DISK_NONE = 0,  /* nothing: the whole file system is there to be filled */
+    WIRE_DISK_QUOTA = 1, /* the file system's user quota */
+    WIRE_DISK_IMAGE = 2, /* the home is a file system of its own, in one file */
+    WIRE_DISK__COUNT,
 };
 
 struct wire_group {
@@ -180,6 +188,10 @@ struct wire_receipt {
     uint64_t cgroup_cpu_period_us; /* 0 without a quota */
     uint64_t cgroup_oom_group;     /* 1: out of memory ends all of the leaf */
     uint64_t rlimit_core;          /* hard, or 0 if the soft one is; ~0 is unlimited */
+    /* Of the home on disk, of all runs and sessions of the user together. */
+    uint64_t disk;       /* enum wire_disk */
+    uint64_t disk_bytes; /* limits; 0: none */
+    uint64_t disk_files;
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX
@@ -204,6 +216,7 @@ struct wire_run_started {
     X(REQUEST, "request", "check the request")                                                     \
     X(BUSY, "busy", "find room for another run")                                                   \
     X(CANARY, "canary", "prove that the network rules hold")                                       \
+    X(DISK, "disk", "hold the user to the limits of the disk")                                     \
     X(HOME, "home", "open the home")                                                               \
     X(CGROUP, "cgroup", "make the control group")                                                  \
     X(SPAWN, "spawn", "ask the spawner")                                                           \
@@ -252,13 +265,17 @@ enum wire_end {
     WIRE_END__COUNT,
 };
 
+#define WIRE_FULL_WORK (1u << 31)
+
 /* The init is reaped: no process of the run is left. */
 struct wire_run_ended {
     struct wire_head head;
     uint32_t end; /* enum wire_end */
     uint32_t value;
     uint32_t cpu_is_used; /* 1: of EXIT and SIGNAL: its processor time was used up, all the same */
-    uint32_t full_places; /* bit n: file system n of PLAN_PLACES was full at a program's failure */
+    /* Bit n: file system n of PLAN_PLACES was full at a program's failure; WIRE_FULL_WORK: there
+     * was no room for the user in ~/work, by the limits or by the disk itself. */
+    uint32_t full_places;
     uint64_t wall_us;
     uint64_t cpu_user_us; /* of the whole tree as far as it was reaped: getrusage(2) of the init */
     uint64_t cpu_sys_us;
@@ -284,6 +301,9 @@ struct wire_status {
     uint32_t runs;
     uint32_t sessions;
     uint32_t landlock_abi; /* of the kernel; 0: none. Below 6 abstract sockets are shared */
+    uint32_t disk;          /* enum wire_disk */
+    uint32_t disk_required; /* 1: nothing starts for somebody whom nothing holds to the limits */
+    char disk_what[WIRE_PATH_SIZE]; /* why it is not another one; ASCII, may be empty */
 };
 
 /* --- sessions ------------------------------------------------------------------------------ */

@@ -15,8 +15,8 @@ static const char doc[] =
 
 /* Members of healthz in the order of the API; what is missing is an error. */
 struct health {
-    const char *status, *version, *canary, *canary_what, *cgroup_mode;
-    int sessiond;
+    const char *status, *version, *canary, *canary_what, *cgroup_mode, *disk, *disk_what;
+    int sessiond, disk_required;
     json_t *canary_age;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
@@ -24,12 +24,14 @@ struct health {
 static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_error)
 {
     return json_unpack_ex(
-        json, ret_error, 0, "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:I, s:I, s:I, s:I, s:I}",
+        json, ret_error, 0,
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I}",
         "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
         "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
         &ret_h->canary_age, "net_revision", &ret_h->net_revision, "cgroup_mode",
-        &ret_h->cgroup_mode, "runs", &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups,
-        "ids_free", &ret_h->ids_free, "generation", &ret_h->generation);
+        &ret_h->cgroup_mode, "disk", &ret_h->disk, "disk_required", &ret_h->disk_required,
+        "disk_what", &ret_h->disk_what, "runs", &ret_h->runs, "users", &ret_h->users, "groups",
+        &ret_h->groups, "ids_free", &ret_h->ids_free, "generation", &ret_h->generation);
 }
 
 static void health_print(const struct health *h)
@@ -54,6 +56,9 @@ static void health_print(const struct health *h)
     table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
     table_add(t, "cgroups");
     table_add(t, h->cgroup_mode);
+    table_add(t, "disk limits");
+    table_addf(t, "%s%s%s%s", h->disk, h->disk_required ? ", required" : "",
+               h->disk_what[0] ? ": " : "", h->disk_what);
     table_add(t, "runs");
     table_addf(t, "%" JSON_INTEGER_FORMAT, h->runs);
     table_add(t, "users");

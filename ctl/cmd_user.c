@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/disk_text.h"
 #include "ctl/named.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
@@ -107,7 +108,7 @@ static int row_print(const struct user_row *row)
     cleanup_table struct table *t = table_new(2);
     cleanup_free char *groups = json_join(row->groups);
     cleanup_free char *external_ids = external_ids_join(row->external_ids);
-    char created[TIME_TEXT_SIZE];
+    char created[TIME_TEXT_SIZE], disk[DISK_TEXT_SIZE];
 
     if (!external_ids)
         return answer_is_strange("external_ids");
@@ -131,6 +132,9 @@ static int row_print(const struct user_row *row)
     table_add(t, row->comment && row->comment[0] ? row->comment : "-");
     table_add(t, "shell");
     table_add(t, row->shell && row->shell[0] ? row->shell : "default");
+    disk_text((uint32_t)row->uid, row->name, disk);
+    table_add(t, "disk");
+    table_add(t, disk);
     table_print(t, stdout);
     return CTL_OK;
 }

@@ -37,6 +37,7 @@ libctl_la_SOURCES = \
 	%D%/confirm.c %D%/confirm.h \
 	%D%/csv.c %D%/csv.h \
 	%D%/del_args.c %D%/del_args.h \
+	%D%/disk_text.c %D%/disk_text.h \
 	%D%/doctor/checks.c %D%/doctor/checks.h %D%/doctor/checks.def \
 	%D%/doctor/doctor.c %D%/doctor/doctor.h \
 	%D%/doctor/facts.c %D%/doctor/facts.h \

@@ -34,8 +34,15 @@ struct config_net_draft {
     struct config_place allow_at[POLICY_ALLOW_MAX];
 };
 
+/* The section `disk`. */
+struct config_disk {
+    struct policy_disk said;
+    struct config_place backend_at, required_at, idle_at;
+};
+
 struct config_drafts {
     struct config_net_draft net;
+    struct config_disk disk;
     uint32_t count;
     struct config_draft drafts[POLICY_PROFILES_MAX]; /* the first are those of the kinds */
     char *files[CONFIG_FILES_MAX];                   /* paths, for messages */
@@ -46,6 +53,13 @@ struct config_drafts {
 /* Fill in the error, unless there is one. Return: -EINVAL. */
 int config_fault(struct config_drafts *d, struct config_place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A key of the section `disk`, config_disk.c. Return: 0, or -EINVAL with the error filled. */
+int config_disk_take(struct config_drafts *d, struct config_place at, const char *key,
+                     const char *text);
+
+/* The section over what is shipped. Return: 0, or -EINVAL with the error filled. */
+int config_disk_join(struct config_drafts *d, struct policy_disk *disk);
 
 /**
  * config_net_value() - Take in one value of section network

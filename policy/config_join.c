@@ -252,6 +252,8 @@ int config_join(struct config_drafts *d, struct policy *ret_policy)
     for (uint32_t i = POLICY_KIND__COUNT; r == 0 && i < d->count; i++)
         r = draft_take(d, &d->drafts[i], policy, 0);
     policy->count = d->count;
+    if (r == 0)
+        r = config_disk_join(d, &policy->disk);
     for (uint32_t i = 0; r == 0 && i < policy->count; i++)
         r = profile_check(d, i, policy);
     if (r == 0)

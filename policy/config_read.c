@@ -208,6 +208,13 @@ static int on_id(cfg_t *sec, cfg_opt_t *opt)
 }
 _Static_assert(POLICY_IDS_MAX == 64, "the text above says so");
 
+static int on_disk(cfg_t *sec, cfg_opt_t *opt)
+{
+    const char *text = last_value(opt);
+
+    return config_disk_take(reading, place_of(sec), opt->name, text ? text : "");
+}
+
 /* A section is over. An empty list calls nobody above, and takes away what was said before. */
 static int on_section(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -323,11 +330,15 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
 static int text_parse(const char *text, size_t size)
 {
     cfg_opt_t of[POLICY_KIND__COUNT][OPTIONS_MAX], named[OPTIONS_MAX];
-    cfg_opt_t net[POLICY_NET_KEY__COUNT + 1], top[POLICY_KIND__COUNT + 3];
+    cfg_opt_t net[POLICY_NET_KEY__COUNT + 1], top[POLICY_KIND__COUNT + 4];
+    cfg_opt_t disk[] = {CFG_STR("backend", NULL, CFGF_NODEFAULT),
+                        CFG_STR("required", NULL, CFGF_NODEFAULT),
+                        CFG_STR("idle", NULL, CFGF_NODEFAULT), CFG_END()};
     /* A second one of the same title would take the first's place in libconfuse, not its end. */
     const cfg_opt_t profile =
                         CFG_SEC("profile", named, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-                    network = CFG_SEC("network", net, CFGF_NONE), end = CFG_END();
+                    network = CFG_SEC("network", net, CFGF_NONE),
+                    disk_section = CFG_SEC("disk", disk, CFGF_NONE), end = CFG_END();
     FILE *file;
     cfg_t *cfg;
     int r = 0;
@@ -345,7 +356,10 @@ static int text_parse(const char *text, size_t size)
     net_options_fill(net);
     top[POLICY_KIND__COUNT + 1] = network;
     top[POLICY_KIND__COUNT + 1].validcb = on_net_section;
-    top[POLICY_KIND__COUNT + 2] = end;
+    for (size_t i = 0; disk[i].name; i++)
+        disk[i].validcb = on_disk;
+    top[POLICY_KIND__COUNT + 2] = disk_section;
+    top[POLICY_KIND__COUNT + 3] = end;
     if (size == 0)
         return 0;
     /* Only read from; fmemopen(3) wants it without const. */

@@ -94,11 +94,21 @@ static void net_show(const struct policy_net *net, FILE *to)
     (void)fputs("}\n", to);
 }
 
+static void disk_show(const struct policy_disk *disk, FILE *to)
+{
+    char idle[POLICY_VALUE_SIZE];
+
+    policy_time_text(disk->idle_ms, idle);
+    (void)fprintf(to, "disk {\n    backend = %s\n    required = %s\n    idle = %s\n}\n",
+                  policy_disk_names[disk->backend], disk->is_required ? "true" : "false", idle);
+}
+
 int policy_show(const struct policy *policy, FILE *to)
 {
     for (uint32_t i = 0; i < policy->count; i++)
         profile_show(&policy->profiles[i], i >= POLICY_KIND__COUNT, to);
     net_show(&policy->net, to);
+    disk_show(&policy->disk, to);
     return ferror(to) ? -EIO : 0;
 }
 
@@ -164,6 +174,13 @@ int policy_example(FILE *to)
     }
     (void)fputs("\n# the network, of all of them alike\n", to);
     example_network(to);
+    (void)fputs("\n# what holds users to disk and disk_files: auto, quota, image or none\n"
+                "#disk {\n"
+                "#    backend = auto\n"
+                "#    required = false           # true as soon as a limit or a back end is named\n"
+                "#    idle = 10min               # an image that nothing uses is unmounted then\n"
+                "#}\n",
+                to);
     (void)fputs(
         "\n# those of some users (by uid) or groups (by gid); what is not said is as in the base\n"
         "#profile course {\n"

@@ -103,6 +103,24 @@ static int unit_parse(enum policy_type type, const char *text, uint64_t *ret_v, 
     return -EINVAL;
 }
 
+int policy_time_parse(const char *text, uint64_t least_ms, uint64_t most_ms, uint32_t *ret_ms,
+                      char ret_fault[FAULT_SIZE])
+{
+    char least[POLICY_VALUE_SIZE], most[POLICY_VALUE_SIZE];
+    uint64_t v;
+    int r = unit_parse(POLICY_TIME, text, &v, ret_fault);
+
+    if (r == 0 && (v < least_ms || v > most_ms)) {
+        policy_time_text(least_ms, least);
+        policy_time_text(most_ms, most);
+        (void)snprintf(ret_fault, FAULT_SIZE, "it must be from %s to %s", least, most);
+        r = -EINVAL;
+    }
+    if (r == 0)
+        *ret_ms = (uint32_t)v;
+    return r;
+}
+
 static int bounds_check(enum policy_key key, uint64_t v, char *ret_fault)
 {
     const struct policy_key_info *k = &policy_keys[key];
@@ -163,6 +181,18 @@ int policy_value_parse(enum policy_key key, const char *text, uint64_t *ret_valu
     return r;
 }
 
+static void units_text(const struct unit *units, uint64_t value, char *ret_text)
+{
+    for (size_t i = 0; units && i < UNITS; i++) {
+        if (value % units[i].factor == 0 && value > 0) {
+            (void)snprintf(ret_text, POLICY_VALUE_SIZE, "%" PRIu64 "%s", value / units[i].factor,
+                           units[i].name);
+            return;
+        }
+    }
+    (void)snprintf(ret_text, POLICY_VALUE_SIZE, "%" PRIu64, value);
+}
+
 void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY_VALUE_SIZE])
 {
     enum policy_type type = policy_keys[key].type;
@@ -182,14 +212,12 @@ void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY
         (void)snprintf(ret_text, POLICY_VALUE_SIZE, "none");
         return;
     }
-    for (size_t i = 0; units && i < UNITS; i++) {
-        if (value % units[i].factor == 0 && value > 0) {
-            (void)snprintf(ret_text, POLICY_VALUE_SIZE, "%" PRIu64 "%s", value / units[i].factor,
-                           units[i].name);
-            return;
-        }
-    }
-    (void)snprintf(ret_text, POLICY_VALUE_SIZE, "%" PRIu64, value);
+    units_text(units, value, ret_text);
+}
+
+void policy_time_text(uint64_t ms, char ret_text[POLICY_VALUE_SIZE])
+{
+    units_text(time_units, ms, ret_text);
 }
 
 /* --- trees --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libpolicy_config.la libpolicy.la
 
 # What sessiond-api reads, too: the policy, and nothing of filters and rules.
 libpolicy_config_la_SOURCES = \
+	%D%/config_disk.c \
 	%D%/config_draft.h \
 	%D%/config_join.c \
 	%D%/config_loose.c \

@@ -113,6 +113,7 @@ struct plan {
     uint32_t rlimit_count;
     struct plan_rlimit rlimits[PLAN_RLIMITS_MAX];
     struct plan_size sizes[PLAN_PLACE__COUNT];
+    struct plan_size disk; /* all that the user has in the home on disk */
     uint32_t tree_count;
     char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE];
 };

@@ -35,10 +35,17 @@ static void net_defaults(struct policy_net *net)
     net->connections = keys[POLICY_NET_KEY_CONNECTIONS].shipped;
 }
 
+const char *const policy_disk_names[POLICY_DISK__COUNT] = {
+#define DISK_NAME(id, name) [POLICY_DISK_##id] = name,
+    POLICY_DISK_BACKENDS(DISK_NAME)
+#undef DISK_NAME
+};
+
 void policy_defaults(struct policy *ret_policy)
 {
     memset(ret_policy, 0, sizeof(*ret_policy));
     ret_policy->count = POLICY_KIND__COUNT;
+    ret_policy->disk.idle_ms = POLICY_DISK_IDLE_MS;
     for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++) {
         struct policy_profile *p = &ret_policy->profiles[kind];
 

@@ -102,7 +102,11 @@ enum policy_type {
       "files and directories in it")                                                               \
     X(NOFILE, "nofile", POLICY_COUNT, 3u, 64, 8192, 4096, 4096, 0, "open files of each process")   \
     X(FSIZE, "fsize", POLICY_BYTES, 3u, POLICY_MI, POLICY_TI, 1024 * POLICY_MI, 1024 * POLICY_MI,  \
-      0, "size of each file that is written")
+      0, "size of each file that is written")                                                      \
+    X(DISK, "disk", POLICY_BYTES, 4u, 16 * POLICY_MI, 64 * POLICY_TI, 0, 0, 2 * POLICY_GI,         \
+      "what the user holds in the home on disk")                                                   \
+    X(DISK_FILES, "disk_files", POLICY_COUNT, 4u, 256, 1073741824, 0, 0, 131072,                   \
+      "files and directories of the user there")
 
 enum policy_key {
 #define POLICY_KEY_ENUM(id, ...) POLICY_KEY_##id,
@@ -206,9 +210,36 @@ struct policy_net {
     struct prefix deny[POLICY_DENY_MAX];
     struct policy_allow allow[POLICY_ALLOW_MAX];
 };
+/* What holds a user to `disk` and `disk_files`. AUTO: the first that this host has. */
+#define POLICY_DISK_BACKENDS(X)                                                                    \
+    X(AUTO, "auto")                                                                                \
+    X(QUOTA, "quota")                                                                              \
+    X(IMAGE, "image")                                                                              \
+    X(NONE, "none")
+
+enum policy_disk_backend {
+#define POLICY_DISK_ENUM(id, name) POLICY_DISK_##id,
+    POLICY_DISK_BACKENDS(POLICY_DISK_ENUM)
+#undef POLICY_DISK_ENUM
+        POLICY_DISK__COUNT,
+};
+
+extern const char *const policy_disk_names[POLICY_DISK__COUNT];
+
+/* The section `disk`, of the host as a whole. */
+struct policy_disk {
+    enum policy_disk_backend backend;
+    bool is_required; /* nothing starts for somebody whom nothing holds to the limits */
+    uint32_t idle_ms; /* an image that nothing uses is unmounted after that long */
+};
+
+#define POLICY_DISK_IDLE_LEAST_MS 100u
+#define POLICY_DISK_IDLE_MOST_MS  86400000u
+#define POLICY_DISK_IDLE_MS       600000u
 
 /* The first POLICY_KIND__COUNT profiles are those of the kinds, in their order. */
 struct policy {
+    struct policy_disk disk;
     uint32_t count;
     struct policy_profile profiles[POLICY_PROFILES_MAX];
     struct policy_net net;
@@ -251,6 +282,11 @@ int policy_value_parse(enum policy_key key, const char *text, uint64_t *ret_valu
 
 /* The shortest text that policy_value_parse() takes for this value. */
 void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY_VALUE_SIZE]);
+
+/* The same of a time that is no key of a profile, in milliseconds, with its bounds. */
+int policy_time_parse(const char *text, uint64_t least_ms, uint64_t most_ms, uint32_t *ret_ms,
+                      char ret_fault[128]);
+void policy_time_text(uint64_t ms, char ret_text[POLICY_VALUE_SIZE]);
 
 /**
  * policy_tree_fault() - May this directory of the host be in the tree of a run?

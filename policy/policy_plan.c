@@ -104,6 +104,7 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
     };
     rlimits_fill(&p, v, ask);
     sizes_fill(&p, v);
+    p.disk = (struct plan_size){u[POLICY_KEY_DISK], u[POLICY_KEY_DISK_FILES]};
     p.tree_count = mine->tree_count;
     memcpy(p.trees, mine->trees, sizeof(p.trees));
     *ret_plan = p;

@@ -101,12 +101,15 @@ static void answer(struct request *rq, const struct wire_status *m)
         return;
     }
     body = json_pack(
-        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I}", "status",
-        is_ok ? "ok" : "degraded", "version", PACKAGE_VERSION, "sessiond", m != NULL, "canary",
-        json_canary(canary), "canary_what", m ? m->canary_what : "", "canary_age_ms",
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:I, s:I, "
+        "s:I}",
+        "status", is_ok ? "ok" : "degraded", "version", PACKAGE_VERSION, "sessiond", m != NULL,
+        "canary", json_canary(canary), "canary_what", m ? m->canary_what : "", "canary_age_ms",
         m && canary != WIRE_CANARY_UNKNOWN ? json_integer(m->canary_age_ms) : json_null(),
         "net_revision", (json_int_t)(m ? m->net_revision : 0), "cgroup_mode",
-        json_cgroup_mode(m ? m->cgroup_mode : WIRE_CGROUP_NONE), "runs",
+        json_cgroup_mode(m ? m->cgroup_mode : WIRE_CGROUP_NONE), "disk",
+        json_disk_mode(m ? m->disk : WIRE_DISK_NONE), "disk_required", m && m->disk_required != 0,
+        "disk_what", m ? m->disk_what : "", "runs",
         (json_int_t)(m ? m->runs : run_table_count(rq->app->runs)), "sessions",
         (json_int_t)(m ? m->sessions : session_table_count(rq->app->sessions)), "landlock_abi",
         m ? json_integer(m->landlock_abi) : json_null(), "users", (json_int_t)n.users, "groups",

@@ -137,6 +137,12 @@ static json_t *cgroup(const struct wire_receipt *r)
                      "cpu_period_us", limit(r->cgroup_cpu_period_us, 0));
 }
 
+static json_t *disk(const struct wire_receipt *r)
+{
+    return json_pack("{s:s, s:o, s:o}", "mode", json_disk_mode(r->disk), "bytes",
+                     limit(r->disk_bytes, 0), "files", limit(r->disk_files, 0));
+}
+
 static json_t *rlimits(const struct wire_receipt *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o}", "nproc", limit(r->rlimit_nproc, UINT64_MAX), "nofile",
@@ -146,14 +152,15 @@ static json_t *rlimits(const struct wire_receipt *r)
 
 json_t *json_of_receipt(const struct wire_receipt *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:I, s:I, s:I}",
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I}",
                      "uid", u32_array(r->uid, 4), "gid", u32_array(r->gid, 4), "groups",
                      u32_array(r->groups, r->group_count), "capabilities", capabilities(r),
                      "no_new_privs", (json_int_t)r->no_new_privs, "seccomp", (json_int_t)r->seccomp,
                      "seccomp_filters", (json_int_t)r->seccomp_filters, "namespaces", namespaces(r),
                      "net", is_own(r, WIRE_NS_NET) ? "none" : "public", "cgroup", cgroup(r),
-                     "rlimits", rlimits(r), "mounts", (json_int_t)r->mount_count, "net_revision",
-                     (json_int_t)r->net_revision, "canary_age_ms", (json_int_t)r->canary_age_ms);
+                     "rlimits", rlimits(r), "disk", disk(r), "mounts", (json_int_t)r->mount_count,
+                     "net_revision", (json_int_t)r->net_revision, "canary_age_ms",
+                     (json_int_t)r->canary_age_ms);
 }
 
 const char *json_link_state(const struct link *l, int64_t now_s)
@@ -229,6 +236,14 @@ const char *json_cgroup_mode(uint32_t mode)
         return "v2";
     }
     return "none";
+}
+
+const char *json_disk_mode(uint64_t disk)
+{
+    static const char *const names[WIRE_DISK__COUNT] = {
+        [WIRE_DISK_NONE] = "none", [WIRE_DISK_QUOTA] = "quota", [WIRE_DISK_IMAGE] = "image"};
+
+    return disk < WIRE_DISK__COUNT ? names[disk] : "none";
 }
 
 const char *json_canary(uint32_t canary)

@@ -60,6 +60,7 @@ json_t *json_of_receipt(const struct wire_receipt *receipt);
 json_t *json_of_outcome(const struct outcome *outcome, uint64_t out_bytes);
 
 const char *json_cgroup_mode(uint32_t mode);
+const char *json_disk_mode(uint64_t disk);
 const char *json_canary(uint32_t canary);
 
 #endif

@@ -217,7 +217,8 @@ static void set_full(struct outcome *o, uint32_t places)
 #undef PLACE_NAME
     };
     size_t n = (size_t)snprintf(o->message, sizeof(o->message),
-                                "The program failed, and at its end no room was left in");
+                                "The program failed, and at its end no room was left in%s",
+                                (places & WIRE_FULL_WORK) != 0 ? " ~/work" : "");
 
     for (unsigned i = 0; i < PLAN_PLACE__COUNT && n < sizeof(o->message); i++) {
         if ((places & (1u << i)) != 0)

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
+#include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
@@ -237,6 +238,7 @@ static void do_status_get(struct core *core, const void *msg, struct msg_extra *
     st.runs = core->monitor->run_count;
     st.sessions = session_count(core->monitor);
     st.landlock_abi = core->monitor->scope.abi;
+    disk_report(core->monitor->disk, &st);
     core_send(core, &st.head);
 }
 

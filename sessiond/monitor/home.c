@@ -85,6 +85,11 @@ int home_init(const char **ret_what)
     return 0;
 }
 
+int home_dir(void)
+{
+    return homes_fd;
+}
+
 static int skel_copy_one(int skel, int home, const char *name, uid_t uid, gid_t gid)
 {
     static char buf[SKEL_LIMIT];

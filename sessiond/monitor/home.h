@@ -17,6 +17,9 @@
  */
 int home_init(const char **ret_what);
 
+/* The parent of the homes, open for reading; borrowed. */
+int home_dir(void);
+
 enum home_part {
     HOME_WHOLE, /* for a session */
     HOME_WORK,  /* its directory `work`, for a run */

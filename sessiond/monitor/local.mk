@@ -11,6 +11,7 @@ monitor_sources = \
 	%D%/clock.h \
 	%D%/core.c %D%/core.h \
 	%D%/cpu_watch.c %D%/cpu_watch.h \
+	%D%/disk.c %D%/disk.h \
 	%D%/fdcheck.c %D%/fdcheck.h \
 	%D%/guard.c %D%/guard.h \
 	%D%/home.c %D%/home.h \

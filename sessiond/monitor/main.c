@@ -37,6 +37,7 @@
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/core.h"
+#include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/guard.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
@@ -314,6 +315,7 @@ static void policy_again(struct daemon *d, struct config_error *error)
 
     if (policy_load(&d->monitor, error) == 0) {
         log_info("policy read again profiles=%u", d->monitor.policy->count);
+        disk_look(d->monitor.disk);
         notify_send("STATUS=");
         return;
     }
@@ -369,6 +371,10 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     r = netkeep_new(m, &d->net);
     if (r < 0)
         return r;
+    *ret_what = "disk";
+    r = disk_new(m, &m->disk);
+    if (r < 0)
+        return r;
     *ret_what = "control groups";
     r = cgroup_start(m->cgroup, m->base);
     if (r < 0)
@@ -397,6 +403,7 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     (void)event_base_dispatch(m->base);
     /* The death of this process ends the spawner and with it every init, whatever happens here. */
     core_free(m->core);
+    disk_free(m->disk);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 struct canary;
 struct cgroup;
 struct core;
+struct disk;
 struct guard;
 struct netkeep;
 struct nscd;
@@ -26,6 +27,7 @@ struct monitor {
     struct canary *canary;
     struct cgroup *cgroup;
     struct core *core;
+    struct disk *disk;
     struct guard *guard;
     struct netkeep *netkeep;
     struct nscd *nscd;

@@ -20,6 +20,7 @@
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/cpu_watch.h"
+#include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/fdcheck.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/hosttree.h"
@@ -59,6 +60,7 @@ struct run {
     struct cpu_watch cpu_watch;
     struct hosttree_id tree_ids[POLICY_TREES_MAX];
     struct canary_waiter waiter;
+    struct disk_user disk_user;
     struct spawned spawned;
     struct spawn_request request;
     struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
@@ -125,6 +127,8 @@ static void answer_ended(struct run *run)
 
     cgroup_leaf_usage(run->leaf, &msg.usage);
     msg.full_places = (uint32_t)run->exit.full_places;
+    if (run->exited && run->exit.status != 0 && disk_is_full(run->monitor->disk, &run->disk_user))
+        msg.full_places |= WIRE_FULL_WORK;
     msg.cpu_is_used = run->exited && cpu_was_used(run, &msg.usage);
     /*
      * The init's report comes before everything: once it is there the program ended by itself,
@@ -178,6 +182,7 @@ static void run_end(struct run *run)
     if (run->timer)
         event_free(run->timer);
     cpu_watch_done(&run->cpu_watch);
+    disk_release(m->disk, &run->disk_user);
     spawned_done(&run->spawned);
     fds_close(run);
     if (!run->mute) {
@@ -267,6 +272,12 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
     }
     if (hosttree_verify(extra->pid, &run->request.plan, run->tree_ids) < 0) {
         run_note_failure(run, WIRE_STEP_VERIFY, 0, "trees");
+        run_stop(run);
+        return;
+    }
+    r = disk_read(m->disk, &run->disk_user, extra->pid, &msg.receipt);
+    if (r < 0 && !SABOTAGED("verify")) {
+        run_note_failure(run, WIRE_STEP_VERIFY, -r, "disk");
         run_stop(run);
         return;
     }
@@ -393,13 +404,23 @@ static void run_spawn(struct run *run)
     run->state = RUN_STATE_SPAWNING;
 }
 
+static void on_disk(void *arg, int error, const char *what)
+{
+    struct run *run = arg;
+
+    if (error != 0)
+        run_fail_now(run, WIRE_STEP_DISK, error, what);
+    else
+        run_spawn(run);
+}
+
 static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 {
     struct run *run = arg;
 
     switch (verdict) {
     case WIRE_CANARY_HOLDS:
-        run_spawn(run);
+        disk_require(run->monitor->disk, &run->disk_user);
         return;
     case WIRE_CANARY_LEAK:
     case WIRE_CANARY_NO_PROBE:
@@ -508,6 +529,13 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg,
     memcpy(run->request.groups, msg->groups, sizeof(run->request.groups));
     memcpy(run->request.name, msg->name, sizeof(run->request.name));
     memcpy(run->run_id, msg->run_id, sizeof(run->run_id));
+    run->disk_user = (struct disk_user){.uid = msg->uid,
+                                        .gid = msg->gid,
+                                        .name = run->request.name,
+                                        .size = &run->request.plan.disk,
+                                        .is_run = true,
+                                        .fn = on_disk,
+                                        .arg = run};
     run->next = m->runs;
     m->runs = run;
     m->run_count++;

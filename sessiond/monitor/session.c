@@ -138,6 +138,7 @@ void session_free(struct session *s)
         }
     }
     canary_cancel(m->canary, &s->waiter);
+    disk_release(m->disk, &s->disk_user);
     spawned_done(&s->spawned);
     cgroup_leaf_drop(s->leaf);
     session_unwatch(&s->conn_event, &s->conn);
@@ -360,6 +361,11 @@ void session_lease(struct session *s, const struct session_lease *msg)
         session_deny(s, WIRE_STEP_VERIFY, -r, what);
         return;
     }
+    r = disk_read(m->disk, &s->disk_user, (pid_t)s->record.holder_pid, &s->record.receipt);
+    if (r < 0 && !SABOTAGED("verify")) {
+        session_deny(s, WIRE_STEP_VERIFY, -r, "disk");
+        return;
+    }
     s->record.receipt.net_revision = m->net_revision;
     s->record.receipt.canary_age_ms = canary_age_ms(m->canary);
     s->record.is_scoped = msg->is_scoped;
@@ -510,12 +516,22 @@ static void session_spawn(struct session *s)
     s->state = STATE_SPAWNING;
 }
 
+static void on_disk(void *arg, int error, const char *what)
+{
+    struct session *s = arg;
+
+    if (error != 0)
+        session_deny(s, WIRE_STEP_DISK, error, what);
+    else
+        session_spawn(s);
+}
+
 static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 {
     struct session *s = arg;
 
     if (verdict == WIRE_CANARY_HOLDS)
-        session_spawn(s);
+        disk_require(s->monitor->disk, &s->disk_user);
     else
         session_deny(s, WIRE_STEP_CANARY, 0, what);
 }
@@ -590,6 +606,8 @@ void session_answer(struct monitor *m, const struct wire_session_answer *msg)
     memcpy(s->request.shell, msg->shell, sizeof(s->request.shell));
     memcpy(s->record.name, msg->name, sizeof(s->record.name));
     memcpy(s->record.session_id, msg->session_id, sizeof(s->record.session_id));
+    s->disk_user.uid = msg->uid;
+    s->disk_user.gid = msg->gid;
     s->state = STATE_CANARY;
     if (session_timer(s, SETUP_LIMIT_MS) < 0) {
         session_deny(s, WIRE_STEP_CANARY, ENOMEM, "");
@@ -608,6 +626,8 @@ struct session *session_new(struct monitor *m)
     s->conn = s->holder_pidfd = s->init_pidfd = -1;
     s->spawned = (struct spawned){.sock = -1, .pidfd = -1};
     s->waiter = (struct canary_waiter){.fn = on_canary, .arg = s};
+    s->disk_user = (struct disk_user){
+        .name = s->record.name, .size = &s->request.plan.disk, .fn = on_disk, .arg = s};
     s->timer = evtimer_new(m->base, on_timer, s);
     if (!s->timer) {
         free(s);

@@ -43,6 +43,8 @@ static void adopt(void *arg, const struct session_record *record)
     s->record = *record;
     s->was_live = s->is_allowed = true;
     s->state = STATE_LIVE;
+    s->disk_user.uid = record->uid;
+    disk_adopt(m->disk, &s->disk_user);
     session_group_adopt(s);
     s->init_pidfd = process_find(record->init_pid, record->init_start);
     s->holder_pidfd = process_find(record->holder_pid, record->holder_start);

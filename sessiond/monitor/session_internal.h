@@ -9,6 +9,7 @@
 #include "common/session_wire.h"
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
+#include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/lease.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/session.h"
@@ -47,6 +48,7 @@ struct session {
     struct event *init_event;
     struct event *timer;
     struct canary_waiter waiter;
+    struct disk_user disk_user;
     struct spawned spawned;
     struct spawn_request request;
     struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */

@@ -19,7 +19,7 @@
 #include "common/banned.h"
 
 #define STORE_DIR      ATELIER_RUN_DIR "/sessions"
-#define RECORD_VERSION 2u
+#define RECORD_VERSION 3u
 #define TEMP_PREFIX    ".new-"
 #define START_FIELD    22 /* of /proc/PID/stat */
 
@@ -30,6 +30,7 @@
  */
 static const size_t record_sizes[RECORD_VERSION] = {
     offsetof(struct session_record, receipt) + offsetof(struct wire_receipt, cgroup_swap_max),
+    offsetof(struct session_record, receipt) + offsetof(struct wire_receipt, disk),
     sizeof(struct session_record),
 };
 

@@ -228,6 +228,12 @@ TESTS += test_config
 test_config_SOURCES = %D%/test_config.c
 test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
 test_config_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
+check_PROGRAMS += test_config_disk
+TESTS += test_config_disk
+test_config_disk_SOURCES = %D%/test_config_disk.c
+test_config_disk_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_config_disk_LDADD = libpolicy.la libpolicy_config.la libcommon.la $(CONFUSE_LIBS) \
+	$(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += test_config_net
 TESTS += test_config_net

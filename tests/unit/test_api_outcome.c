@@ -305,7 +305,7 @@ static void a_full_file_system_is_named(void **state)
     struct wire_run_ended m = {.end = WIRE_END_EXIT,
                                .value = 1,
                                .full_places =
-                                   1u << PLAN_PLACE_TMP | 1u << PLAN_PLACE_HOME | 1u << 31};
+                                   1u << PLAN_PLACE_TMP | 1u << PLAN_PLACE_HOME | 1u << 30};
     struct outcome o = outcome_of_end(&m, KILL_NOT_ASKED, "x");
 
     (void)state;
@@ -313,6 +313,13 @@ static void a_full_file_system_is_named(void **state)
     assert_int_equal(o.exit_code, 1);
     assert_string_equal(o.message,
                         "The program failed, and at its end no room was left in /tmp HOME.");
+    m.full_places = 1u << PLAN_PLACE_TMP | WIRE_FULL_WORK;
+    o = outcome_of_end(&m, KILL_NOT_ASKED, "x");
+    assert_int_equal(o.status, STATUS_DISK);
+    assert_string_equal(o.message,
+                        "The program failed, and at its end no room was left in ~/work /tmp.");
+    m.full_places = 0;
+    assert_int_equal(outcome_of_end(&m, KILL_NOT_ASKED, "x").status, STATUS_EXIT);
 }
 
 static void the_run_is_blamed_only_for_what_is_known_of_it(void **state)

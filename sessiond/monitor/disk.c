@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+/* disk.c - what holds a user to `disk` and `disk_files`. */
+#include "sessiond/monitor/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/quota.h"
+#include "sessiond/monitor/home.h"
+#include "sessiond/monitor/monitor.h"
+#include "sessiond/shared/log.h"
+
+#include "common/banned.h"
+
+/* The kernel gives room in blocks: with less than some of them left, a write was refused. */
+#define FULL_BYTES (16u * 1024)
+
+struct disk {
+    struct monitor *monitor;
+    enum wire_disk mode;
+    char why[WIRE_PATH_SIZE]; /* it is not another one */
+};
+
+/* --- which one ----------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct policy_disk *policy, enum policy_disk_backend backend)
+{
+    return policy->backend == POLICY_DISK_AUTO || policy->backend == backend;
+}
+
+static void why_add(struct disk *disk, const char *what, int r)
+{
+    size_t n = strlen(disk->why);
+
+    (void)snprintf(disk->why + n, sizeof(disk->why) - n, "%s%s: %s", n > 0 ? "; " : "", what,
+                   strerrordesc_np(-r));
+}
+
+void disk_look(struct disk *disk)
+{
+    const struct policy_disk *policy = &disk->monitor->policy->disk;
+    enum wire_disk mode = WIRE_DISK_NONE;
+    int r;
+
+    disk->why[0] = '\0';
+    if (is_wanted(policy, POLICY_DISK_QUOTA)) {
+        r = quota_check(home_dir());
+        if (r == 0)
+            mode = WIRE_DISK_QUOTA;
+        else
+            why_add(disk, "quota", r);
+    }
+    if (policy->backend == POLICY_DISK_NONE)
+        str_cut(disk->why, sizeof(disk->why), "the policy says none");
+    disk->mode = mode;
+    if (mode == WIRE_DISK_NONE && policy->is_required)
+        log_error("nothing holds users to the limits of the disk, which are required: nothing "
+                  "starts: %s",
+                  disk->why);
+}
+
+int disk_new(struct monitor *m, struct disk **ret_disk)
+{
+    struct disk *disk = calloc(1, sizeof(*disk));
+
+    if (!disk)
+        return -ENOMEM;
+    disk->monitor = m;
+    disk_look(disk);
+    *ret_disk = disk;
+    return 0;
+}
+
+void disk_free(struct disk *disk)
+{
+    free(disk);
+}
+
+enum wire_disk disk_mode(const struct disk *disk)
+{
+    return disk->mode;
+}
+
+void disk_report(const struct disk *disk, struct wire_status *ret_status)
+{
+    ret_status->disk = disk->mode;
+    ret_status->disk_required = disk->monitor->policy->disk.is_required;
+    (void)str_copy(ret_status->disk_what, sizeof(ret_status->disk_what), disk->why);
+}
+
+/* --- for one user -------------------------------------------------------------------------- */
+
+/* Limits are kept by the kernel in whole KiB. */
+static bool has_limits(const struct quota *q, const struct plan_size *size)
+{
+    return q->limit_bytes == size->bytes && q->limit_files == size->inodes;
+}
+
+static int quota_require(const struct disk_user *user, const char **ret_what)
+{
+    struct quota q;
+    int r;
+
+    *ret_what = "the user's quota";
+    r = quota_get(home_dir(), user->uid, &q);
+    if (r < 0 || has_limits(&q, user->size))
+        return r;
+    r = quota_set(home_dir(), user->uid, user->size->bytes, user->size->inodes);
+    if (r == 0)
+        r = quota_get(home_dir(), user->uid, &q);
+    if (r < 0)
+        return r;
+    return has_limits(&q, user->size) ? 0 : -EPERM;
+}
+
+void disk_require(struct disk *disk, struct disk_user *user)
+{
+    const char *what = "";
+    int r = 0;
+
+    switch (disk->mode) {
+    case WIRE_DISK_QUOTA:
+        r = quota_require(user, &what);
+        break;
+    case WIRE_DISK_NONE:
+    case WIRE_DISK_IMAGE:
+    case WIRE_DISK__COUNT:
+        what = "no back end of this host can, and the policy requires it";
+        r = disk->monitor->policy->disk.is_required ? -EOPNOTSUPP : 0;
+    }
+    user->fn(user->arg, -r, what);
+}
+
+void disk_adopt(struct disk *disk, struct disk_user *user)
+{
+    (void)disk;
+    (void)user;
+}
+
+void disk_release(struct disk *disk, struct disk_user *user)
+{
+    (void)disk;
+    (void)user;
+}
+
+int disk_read(const struct disk *disk, const struct disk_user *user, pid_t pid,
+              struct wire_receipt *ret_r)
+{
+    struct quota q;
+    int r;
+
+    (void)pid;
+    ret_r->disk = WIRE_DISK_NONE;
+    ret_r->disk_bytes = ret_r->disk_files = 0;
+    if (disk->mode != WIRE_DISK_QUOTA)
+        return disk->monitor->policy->disk.is_required ? -EPERM : 0;
+    r = quota_check(home_dir());
+    if (r == 0)
+        r = quota_get(home_dir(), user->uid, &q);
+    if (r < 0)
+        return r;
+    if (!has_limits(&q, user->size))
+        return -EPERM;
+    ret_r->disk = WIRE_DISK_QUOTA;
+    ret_r->disk_bytes = q.limit_bytes;
+    ret_r->disk_files = q.limit_files;
+    return 0;
+}
+
+/* Of the file system that the home is on: everybody's, or an image's. */
+static bool home_is_full(const char *name)
+{
+    cleanup_close int fd = openat(home_dir(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct statfs fs;
+
+    /* Some file systems count no blocks or no files. */
+    return fd >= 0 && fstatfs(fd, &fs) == 0 &&
+           ((fs.f_blocks > 0 && fs.f_bavail == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
+}
+
+bool disk_is_full(const struct disk *disk, const struct disk_user *user)
+{
+    struct quota q;
+
+    if (disk->mode == WIRE_DISK_QUOTA && quota_get(home_dir(), user->uid, &q) == 0 &&
+        ((q.limit_bytes > 0 && q.used_bytes + FULL_BYTES > q.limit_bytes) ||
+         (q.limit_files > 0 && q.used_files >= q.limit_files)))
+        return true;
+    return home_is_full(user->name);
+}
