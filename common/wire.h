@@ -300,7 +300,7 @@ struct wire_status {
     uint32_t cgroup_mode;
     uint32_t runs;
     uint32_t sessions;
-    uint32_t landlock_abi; /* of the kernel; 0: none. Below 6 abstract sockets are shared */
+    uint32_t landlock_abi;  /* of the kernel; 0: none. Below 6 abstract sockets are shared */
     uint32_t disk;          /* enum wire_disk */
     uint32_t disk_required; /* 1: nothing starts for somebody whom nothing holds to the limits */
     char disk_what[WIRE_PATH_SIZE]; /* why it is not another one; ASCII, may be empty */
