@@ -148,6 +148,24 @@ static void world_make(void)
     ns_enter(lab_host_ns);
 }
 
+/*
+ * The kernel takes an IPv6 address into its routes when it has noticed that the other end of the
+ * pair is up, which it does by itself, in up to a second (linkwatch).
+ */
+static void addresses_wait(void)
+{
+    struct sockaddr_storage own;
+    socklen_t len = address_make("2001:db8:1::1", 1, &own);
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    for (int tries = 0; connect(fd, (struct sockaddr *)&own, len) < 0; tries++) {
+        assert_true(tries < 1000);
+        (void)usleep(10000);
+    }
+    (void)close(fd);
+}
+
 /* Run once: own mounts, so that /run/xtables.lock is nobody else's. */
 static bool mounts_make(void)
 {
@@ -189,6 +207,7 @@ void lab_make(void **state)
     tool("ip route add default via 198.51.100.2");
     tool("ip -6 route add default via 2001:db8:1::2");
     world_make();
+    addresses_wait();
 }
 
 /* --- Sockets

@@ -191,7 +191,7 @@ static void a_cut_answer_is_unavailable(void **state)
     assert_string_equal(s->out, "");
 }
 
-/* healthz with 13 members; %s: HTTP status, status, canary. */
+/* healthz with all its members; %s: HTTP status, status, canary. */
 static int health(struct scene *s, const char *http, const char *status, const char *canary)
 {
     char answer[1024];
@@ -200,7 +200,8 @@ static int health(struct scene *s, const char *http, const char *status, const c
                    "HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
                    "{\"status\":\"%s\",\"version\":\"0.1.0\",\"sessiond\":true,\"canary\":\"%s\","
                    "\"canary_what\":\"\",\"canary_age_ms\":null,\"net_revision\":1,"
-                   "\"cgroup_mode\":\"none\",\"runs\":0,\"users\":2,\"groups\":1,"
+                   "\"cgroup_mode\":\"none\",\"disk\":\"none\",\"disk_required\":false,"
+                   "\"disk_what\":\"\",\"runs\":0,\"users\":2,\"groups\":1,"
                    "\"ids_free\":9,\"generation\":4}",
                    http, status, canary);
     return answered(s, answer, cmd_status, false, WORDS(NULL));
