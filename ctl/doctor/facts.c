@@ -227,8 +227,14 @@ static void health_ask(struct doctor *d)
                                            .piece = body_take,
                                            .arg = &body};
     struct client_result result = {0};
+    struct facts_process api;
 
     facts->is_health_asked = true;
+    /* Its socket is systemd's, and would take a question that nobody answers. */
+    if (facts_daemon(d, FACTS_API, &api) == 0 && api.pid == 0) {
+        (void)snprintf(facts->why, sizeof(facts->why), "sessiond-api does not run");
+        return;
+    }
     client_perform(d->opt, &request, &result);
     if (result.code == CTL_OK)
         facts->health = json_loadb(body.text ? body.text : "", body.size, 0, NULL);

@@ -28,11 +28,37 @@ static size_t chain_count(const struct text *saved, const char *chain)
     return count;
 }
 
+static bool is_text(const struct line *line, const char *text)
+{
+    return line->size == strlen(text) && memcmp(line->start, text, line->size) == 0;
+}
+
+/*
+ * What is wrong with the chain, as far as it can be seen without knowing each rule: it must end in
+ * a refusal, and nothing in it may let everything pass. Return: words, static, or NULL.
+ */
+static const char *chain_fault(const struct text *saved)
+{
+    static const char rule[] = "-A ATELIER ";
+    struct line line = {0}, last = {.start = ""};
+
+    while (line_next(saved, &line)) {
+        if (line.size <= strlen(rule) || memcmp(line.start, rule, strlen(rule)) != 0)
+            continue;
+        if (is_text(&line, "-A ATELIER -j RETURN") || is_text(&line, "-A ATELIER -j ACCEPT"))
+            return "a rule of ATELIER lets everything pass";
+        last = line;
+    }
+    if (!is_text(&last, "-A ATELIER -j ATELIER-NO"))
+        return "ATELIER does not end with a refusal";
+    return chain_count(saved, "ATELIER-NO") > 0 ? NULL : "ATELIER-NO is empty";
+}
+
 static void family_look(const char *save, struct doctor_line *l)
 {
     cleanup_text struct text saved = {0};
     int r = program_run(ARGV(save, "-t", "filter"), TIMEOUT_S, &saved);
-    size_t rules;
+    const char *fault;
 
     if (r != 0) {
         cleanup_free char *why = r < 0 ? text_format("%s", strerror(-r)) : program_why(r, &saved);
@@ -40,19 +66,18 @@ static void family_look(const char *save, struct doctor_line *l)
         doctor_say(l, DOCTOR_UNKNOWN, "%s: %s", save, why);
         return;
     }
-    rules = chain_count(&saved, "ATELIER");
+    fault = chain_fault(&saved);
     if (!rules_are_left(&saved))
         doctor_say(l, DOCTOR_FAIL, "none of our rules is there");
     else if (!rules_are_first(&saved))
         doctor_say(l, DOCTOR_FAIL, "the jump to ATELIER is not the first rule of OUTPUT");
-    else if (rules == 0 || chain_count(&saved, "ATELIER-NO") == 0)
-        doctor_say(l, DOCTOR_FAIL, "chain ATELIER has %zu rules, ATELIER-NO %zu", rules,
-                   chain_count(&saved, "ATELIER-NO"));
+    else if (fault)
+        doctor_say(l, DOCTOR_FAIL, "%s", fault);
     else
         doctor_say(l, DOCTOR_PASS,
                    "the jump is line 1 of OUTPUT, before %zu others; ATELIER has "
                    "%zu rules",
-                   chain_count(&saved, "OUTPUT") - 1, rules);
+                   chain_count(&saved, "OUTPUT") - 1, chain_count(&saved, "ATELIER"));
 }
 
 void check_rules_v4(struct doctor *d, struct doctor_line *l)

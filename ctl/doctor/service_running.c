@@ -242,18 +242,31 @@ static bool is_waived(void)
            size == 0;
 }
 
+/* What sessiond says through the api. NULL if it says nothing, and it was said. */
+static const json_t *sessiond_says(struct doctor *d, struct doctor_line *l)
+{
+    const char *why;
+    const json_t *health = facts_health(d, &why);
+
+    if (!health)
+        doctor_say(l, DOCTOR_UNKNOWN, "sessiond-api does not say: %s", why);
+    else if (!json_is_true(json_object_get(health, "sessiond")))
+        doctor_say(l, DOCTOR_UNKNOWN, "sessiond does not say");
+    else
+        return health;
+    return NULL;
+}
+
 void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
 {
-    const char *why, *mode, *v2;
+    const json_t *health = sessiond_says(d, l);
+    const char *mode, *v2;
     struct facts_process p;
     char controllers[512];
-    const json_t *health = facts_health(d, &why);
     bool is_asked;
 
-    if (!health) {
-        doctor_say(l, DOCTOR_UNKNOWN, "sessiond-api does not say: %s", why);
+    if (!health)
         return;
-    }
     mode = facts_health_text(health, "cgroup_mode");
     v2 = v2_controllers(controllers);
     is_asked = facts_daemon(d, FACTS_SESSIOND, &p) == 0 && p.pid != 0 &&
@@ -275,13 +288,11 @@ void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
 
 void check_canary(struct doctor *d, struct doctor_line *l)
 {
-    const char *why, *canary, *what;
-    const json_t *health = facts_health(d, &why), *age;
+    const json_t *health = sessiond_says(d, l), *age;
+    const char *canary, *what;
 
-    if (!health) {
-        doctor_say(l, DOCTOR_UNKNOWN, "sessiond-api does not say: %s", why);
+    if (!health)
         return;
-    }
     canary = facts_health_text(health, "canary");
     what = facts_health_text(health, "canary_what");
     age = json_object_get(health, "canary_age_ms");
