@@ -5,10 +5,12 @@
  * Arguments and output. It looks for itself: no check takes the api's word for what can be seen.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctl/cmd.h"
@@ -125,6 +127,17 @@ static bool is_coloured(void)
            strcmp(terminal, "dumb") != 0;
 }
 
+/* Whether standard output is the journal's. Source: systemd.exec(5), JOURNAL_STREAM. */
+static bool is_journal(void)
+{
+    const char *stream = secure_getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat st;
+
+    return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 &&
+           fstat(STDOUT_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
 int cmd_doctor(struct options *opt, int argc, char **argv)
 {
     cleanup_report struct report report = {0};
@@ -144,6 +157,9 @@ int cmd_doctor(struct options *opt, int argc, char **argv)
     if (opt->json)
         report_print_json(&report);
     else
-        report_print(&report, stdout, columns_get(), is_coloured());
+        report_print(&report, stdout,
+                     &(struct report_form){.columns = columns_get(),
+                                           .is_colour = is_coloured(),
+                                           .is_journal = is_journal()});
     return report_is_well(&report) ? CTL_OK : CTL_NO;
 }

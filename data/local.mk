@@ -29,6 +29,7 @@ unit_DATA = \
 	%D%/systemd/atelier-admin.socket \
 	%D%/systemd/atelier-api.socket \
 	%D%/systemd/atelier-core.socket \
+	%D%/systemd/atelier-doctor.service \
 	%D%/systemd/atelier-holder.service \
 	%D%/systemd/atelier-pam.socket \
 	%D%/systemd/atelier-session.socket \
@@ -47,7 +48,7 @@ EXTRA_DIST += $(data_made:=.in)
 CLEANFILES += $(data_made)
 
 $(data_made): %: %.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's,@programsdir[@],$(programsdir),g' \
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's,@programsdir[@],$(programsdir),g' -e 's,@bindir[@],$(bindir),g' \
 	    -e 's,@homesdir[@],$(homesdir),g' -e 's,@statedir[@],$(statedir),g' \
 	    -e 's,@rundir[@],$(rundir),g' $(srcdir)/$@.in >$@.new && mv $@.new $@
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -23,6 +24,8 @@
 #include "common/banned.h"
 
 #define HEALTH_S       5
+#define CONNECT_S      3
+#define PAUSE_NS       50000000
 #define HEALTH_MAX     65536u
 #define STATUS_SIZE    4096
 #define CMDLINE_SIZE   8192
@@ -217,7 +220,7 @@ static int body_take(void *arg, long http, const char *data, size_t size)
     return 0;
 }
 
-static void health_ask(struct doctor *d)
+static void health_ask_once(struct doctor *d)
 {
     struct doctor_facts *facts = d->facts;
     struct body body = {0};
@@ -227,14 +230,7 @@ static void health_ask(struct doctor *d)
                                            .piece = body_take,
                                            .arg = &body};
     struct client_result result = {0};
-    struct facts_process api;
 
-    facts->is_health_asked = true;
-    /* Its socket is systemd's, and would take a question that nobody answers. */
-    if (facts_daemon(d, FACTS_API, &api) == 0 && api.pid == 0) {
-        (void)snprintf(facts->why, sizeof(facts->why), "sessiond-api does not run");
-        return;
-    }
     client_perform(d->opt, &request, &result);
     if (result.code == CTL_OK)
         facts->health = json_loadb(body.text ? body.text : "", body.size, 0, NULL);
@@ -246,6 +242,32 @@ static void health_ask(struct doctor *d)
     if (!facts->health)
         (void)snprintf(facts->why, sizeof(facts->why), "%s",
                        result.why[0] ? result.why : "sessiond-api answers something else");
+}
+
+/* sessiond-api connects to sessiond by and by: at a start they need a moment. */
+static void health_ask(struct doctor *d)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    struct doctor_facts *facts = d->facts;
+    struct facts_process api, sessiond;
+    time_t until = time(NULL) + CONNECT_S;
+
+    facts->is_health_asked = true;
+    /* Its socket is systemd's, and would take a question that nobody answers. */
+    if (facts_daemon(d, FACTS_API, &api) == 0 && api.pid == 0) {
+        (void)snprintf(facts->why, sizeof(facts->why), "sessiond-api does not run");
+        return;
+    }
+    for (;;) {
+        health_ask_once(d);
+        if (!facts->health || json_is_true(json_object_get(facts->health, "sessiond")) ||
+            facts_daemon(d, FACTS_SESSIOND, &sessiond) < 0 || sessiond.pid == 0 ||
+            time(NULL) >= until)
+            return;
+        json_decref(facts->health);
+        facts->health = NULL;
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
 const json_t *facts_health(struct doctor *d, const char **ret_why)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "common/cleanup.h"
 #include "ctl/answer.h"
@@ -187,6 +188,16 @@ static const char *colour_of(enum doctor_verdict v)
     return "1;31";
 }
 
+/* Source: syslog(3), LOG_ERR, LOG_WARNING, LOG_INFO. */
+static void level_print(const struct report_form *form, enum doctor_verdict v, FILE *out)
+{
+    if (form->is_journal)
+        (void)fprintf(out, "<%d>",
+                      doctor_is_bad(v)   ? LOG_ERR
+                      : v == DOCTOR_WARN ? LOG_WARNING
+                                         : LOG_INFO);
+}
+
 static size_t widest(size_t now, const char *text)
 {
     return strlen(text) > now ? strlen(text) : now;
@@ -208,7 +219,7 @@ static void counts_write(const struct report *r, char buf[static COUNTS_SIZE])
     }
 }
 
-void report_print(const struct report *r, FILE *out, size_t columns, bool is_colour)
+void report_print(const struct report *r, FILE *out, const struct report_form *form)
 {
     size_t verdict_width = 0, group_width = 0, id_width = 0;
     char counts[COUNTS_SIZE];
@@ -225,21 +236,24 @@ void report_print(const struct report *r, FILE *out, size_t columns, bool is_col
         const char *shown = verdicts[l->verdict].shown, *mend = mend_of(l);
         size_t at = verdict_width + group_width + id_width + (size_t)3 * GAP;
 
-        if (is_colour)
+        level_print(form, l->verdict, out);
+        if (form->is_colour)
             (void)fprintf(out, "\033[%sm%s\033[0m%*s", colour_of(l->verdict), shown,
                           (int)(verdict_width - strlen(shown)), "");
         else
             (void)fprintf(out, "%-*s", (int)verdict_width, shown);
         (void)fprintf(out, "%*s%-*s%*s%-*s%*s", GAP, "", (int)group_width, groups[l->check->group],
                       GAP, "", (int)id_width, l->check->id, GAP, "");
-        wrap_print(out, evidence_of(l), at, columns);
+        wrap_print(out, evidence_of(l), at, form->columns);
         if (mend) {
             at = verdict_width + GAP;
+            level_print(form, l->verdict, out);
             (void)fprintf(out, "%*s-> ", (int)at, "");
-            wrap_print(out, mend, at + 3, columns);
+            wrap_print(out, mend, at + 3, form->columns);
         }
     }
     counts_write(r, counts);
+    level_print(form, report_is_well(r) ? DOCTOR_PASS : DOCTOR_FAIL, out);
     (void)fprintf(out, "%zu check%s: %s\n", r->count, r->count == 1 ? "" : "s", counts);
 }
 

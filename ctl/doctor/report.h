@@ -107,14 +107,19 @@ void report_init(struct report *r, size_t count);
 void report_done(struct report *r);
 #define cleanup_report __attribute__((cleanup(report_done)))
 
+/* How lines are written. */
+struct report_form {
+    size_t columns;  /* width to wrap at; 0: every check stays on one line */
+    bool is_colour;  /* the verdict is coloured, which adds nothing to the word */
+    bool is_journal; /* each line begins with its level, as journald reads it (sd-daemon(3)) */
+};
+
 /**
  * report_print() - A line for each check, and below it what mends it if it is not well
- * @columns:   Width to wrap at; 0: every check stays on one line
- * @is_colour: Whether the verdict is coloured, which adds nothing to the word
  *
  * The last line counts the verdicts.
  */
-void report_print(const struct report *r, FILE *out, size_t columns, bool is_colour);
+void report_print(const struct report *r, FILE *out, const struct report_form *form);
 
 /* One object: {"verdict": "pass" or "fail", "checks": [...], and the number of each verdict}. */
 void report_print_json(const struct report *r);

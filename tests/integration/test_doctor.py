@@ -292,16 +292,6 @@ RULE_FAULTS = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def host_of_the_lab():
-    """Where this machine has no control groups for a lab, the admin has said that he does without."""
-    if lab.health()["cgroup_mode"] != "none":
-        yield
-        return
-    with doors.written("/etc/default/atelier", "SESSIOND_CGROUP=\n"):
-        yield
-
-
 def is_unsynchronised():
     timex = ctypes.create_string_buffer(512)
     assert ctypes.CDLL(None).adjtimex(timex) >= 0
@@ -335,6 +325,14 @@ def test_a_host_that_is_well_passes_every_check():
         assert (line["mend"] is None) == (line["verdict"] in ("pass", "skip"))
     skipped = {name for name in with_verdict(lines, "skip") if "systemd" not in lines[name]["evidence"]}
     assert skipped == set()
+
+
+def test_the_short_form_was_run_when_the_services_had_started():
+    """In a lab as on a host: here by the lab, there by atelier-doctor.service."""
+    lines = read("/run/lab/doctor.log").splitlines()
+    _, short = doctor("--short")
+    assert [line.split()[2] for line in lines[:-1] if not line.startswith(" ")] == list(short)
+    assert "FAIL" not in lines[-1] and "unknown" not in lines[-1], lines
 
 
 def test_the_table_says_the_same_in_lines():

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: ISC
 # setup.sh - runs in the new root, before any service: installed files, accounts, directories.
 #
-# Usage: setup.sh LABLIB [STAGE]
+# Usage: setup.sh LABLIB [STAGE] [groups]; groups: sessiond gets control groups
 set -euo pipefail
 
 lib=$1
 stage=${2-}
+groups=${3-}
 umask 022
 # It removes accounts and state: never on a machine that is not a lab.
 [[ $(hostname) == lab && -d /run/lab && $(stat -f -c %T /) == overlayfs ]]
@@ -69,6 +70,10 @@ for entry in apiuser:990 apiuser2:991; do
 done
 useradd --system --user-group --home-dir /nonexistent --shell /usr/sbin/nologin atelier
 sed -i -E 's/^(passwd|group):.*/\1: files atelier/' /etc/nsswitch.conf
+
+# An administrator who does without says so.
+rm -f /etc/default/atelier
+[[ -n $groups ]] || echo SESSIOND_CGROUP= >/etc/default/atelier
 
 rm -rf /var/lib/atelier /home/atelier
 install -d -m 0755 /run/atelier /var/lib/atelier

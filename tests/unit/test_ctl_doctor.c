@@ -86,7 +86,7 @@ static char *printed(const struct report *r, size_t columns, bool is_colour)
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    report_print(r, out, columns, is_colour);
+    report_print(r, out, &(struct report_form){.columns = columns, .is_colour = is_colour});
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -158,6 +158,27 @@ static void colour_adds_nothing_to_the_words(void **state)
     assert_string_equal(plain, coloured);
     free(plain);
     free(coloured);
+    report_done(&r);
+}
+
+static void the_journal_is_told_how_bad_each_line_is(void **state)
+{
+    const struct report_form form = {.is_journal = true};
+    char *text = NULL;
+    size_t size = 0;
+    struct report r;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    two_lines(&r);
+    report_print(&r, out, &form);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "<6>ok "));
+    assert_non_null(strstr(text, "\n<3>FAIL "));
+    assert_non_null(strstr(text, "\n<3>      -> mend it\n"));
+    assert_non_null(strstr(text, "\n<3>2 checks: "));
+    free(text);
     report_done(&r);
 }
 
@@ -265,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_line_each_and_what_mends_below),
         cmocka_unit_test(lines_are_wrapped_between_words),
         cmocka_unit_test(colour_adds_nothing_to_the_words),
+        cmocka_unit_test(the_journal_is_told_how_bad_each_line_is),
         cmocka_unit_test(ids_are_words_and_differ_and_name_no_group),
         cmocka_unit_test(checks_are_chosen_by_id_and_by_group),
         cmocka_unit_test(the_manual_lists_every_check),
