@@ -73,8 +73,20 @@ def prepare():
         assert answer.status in (200, 201), repr((answer.status, answer.body))
 
 
+@inside
+def homes_make():
+    """The homes get a file system of their own that has user quota; the machine has one disk."""
+    if not os.path.ismount("/home/atelier"):
+        tools.sh("truncate -s 500M /var/lib/homes.img && "
+                 "mke2fs -q -F -O quota -E quotatype=usrquota /var/lib/homes.img && "
+                 "mkdir -p -m 700 /home/atelier && "
+                 "echo '/var/lib/homes.img /home/atelier ext4 loop,usrquota 0 0' >>/etc/fstab && "
+                 "mount /home/atelier && chmod 700 /home/atelier")
+
+
 def set_up(guest):
     """`atelier setup --yes`; then alice and ben, a world, and a caller."""
+    homes_make(guest)
     if not READY:
         done = guest.sh("atelier setup --yes", check=False, within_s=SETUP_WITHIN_S)
         assert done.returncode == 0, (done.stdout, done.stderr)
