@@ -13,4 +13,5 @@ libcommon_la_SOURCES = \
 	%D%/sabotage.h \
 	%D%/session_wire.h \
 	%D%/str.c %D%/str.h \
-	%D%/wire.h
+	%D%/wire.h \
+	%D%/wire_net.h

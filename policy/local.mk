@@ -20,6 +20,9 @@ libpolicy_config_la_LIBADD = libcommon.la $(CONFUSE_LIBS)
 libpolicy_la_SOURCES = \
 	%D%/filter.c %D%/filter.h \
 	%D%/filter_show.c \
+	%D%/netcount.c %D%/netcount.h \
+	%D%/netcount_seen.c %D%/netcount_seen.h \
+	%D%/netreason.c %D%/netreason.h \
 	%D%/netrules.c %D%/netrules.h \
 	%D%/netrules_seen.c %D%/netrules_seen.h \
 	%D%/plan.c %D%/plan.h \
