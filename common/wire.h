@@ -17,6 +17,7 @@
  *   SESSION_ANSWER             SESSION_ASK before it, SESSION_STARTED or SESSION_FAILED after it
  *   SESSION_KILL, USER_KILL    (nothing of their own: SESSION_ENDED, RUN_ENDED follow)
  *   NSS_CHANGED                (nothing)
+ *   NET_GET                    NET_PAGE, several (wire_net.h)
  *                              SESSION_ENDED
  *
  * Sessions outlive a connection: after WELCOME sessiond sends SESSION_STARTED for each one that
@@ -55,6 +56,7 @@ enum wire_type {
     WIRE_SESSION_KILL,
     WIRE_USER_KILL,
     WIRE_NSS_CHANGED, /* the index is another one: who keeps answers of NSS is told to forget */
+    WIRE_NET_GET,     /* wire_net.h */
 
     WIRE_WELCOME = 64,
     WIRE_RUN_STARTED,
@@ -69,6 +71,7 @@ enum wire_type {
     WIRE_SESSION_FAILED,
     WIRE_SESSION_ENDED,
     WIRE_SESSION_SYNCED,
+    WIRE_NET_PAGE, /* wire_net.h */
 };
 
 /* First part of every message. HELLO, WELCOME, LOCK_*, STATUS_GET, NSS_CHANGED and SESSION_SYNCED
@@ -304,6 +307,7 @@ struct wire_status {
     uint32_t disk;          /* enum wire_disk */
     uint32_t disk_required; /* 1: nothing starts for somebody whom nothing holds to the limits */
     char disk_what[WIRE_PATH_SIZE]; /* why it is not another one; ASCII, may be empty */
+    uint32_t net_connections;       /* the most that one user may have; 0: nobody is held to it */
 };
 
 /* --- sessions ------------------------------------------------------------------------------ */

@@ -13,9 +13,11 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "common/wire_net.h"
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/disk.h"
+#include "sessiond/monitor/net_count.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
@@ -78,6 +80,7 @@ static void connection_close(struct core *core)
         log_warning("the api is gone: its runs end runs=%u", core->monitor->run_count);
     run_kill_all(core->monitor);
     session_api_gone(core->monitor);
+    net_count_forget(core->monitor->net_count);
 }
 
 static void connection_doom(struct core *core)
@@ -234,12 +237,22 @@ static void do_status_get(struct core *core, const void *msg, struct msg_extra *
     (void)extra;
     canary_report(core->monitor->canary, &st);
     st.net_revision = core->monitor->net_revision;
+    st.net_connections =
+        core->monitor->net_limit.is_held ? core->monitor->net_limit.connections : 0;
     st.cgroup_mode = cgroup_mode(core->monitor->cgroup);
     st.runs = core->monitor->run_count;
     st.sessions = session_count(core->monitor);
     st.landlock_abi = core->monitor->scope.abi;
     disk_report(core->monitor->disk, &st);
     core_send(core, &st.head);
+}
+
+static void do_net_get(struct core *core, const void *msg, struct msg_extra *extra)
+{
+    const struct wire_net_get *g = msg;
+
+    (void)extra;
+    net_count_ask(core->monitor->net_count, g->uid);
 }
 
 /* What may be asked, how long it is, and how many descriptors come with it. */
@@ -260,6 +273,7 @@ static const struct request {
     {WIRE_SESSION_KILL, sizeof(struct wire_session_kill), 0, false, do_session_kill},
     {WIRE_USER_KILL, sizeof(struct wire_user_kill), 0, false, do_user_kill},
     {WIRE_NSS_CHANGED, sizeof(struct wire_head), 0, false, do_nss_changed},
+    {WIRE_NET_GET, sizeof(struct wire_net_get), 0, false, do_net_get},
 };
 
 static const struct request *request_find(const struct core *core, const struct wire_head *head,

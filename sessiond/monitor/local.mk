@@ -23,9 +23,12 @@ monitor_sources = \
 	%D%/monitor.h \
 	%D%/mountapi.c %D%/mountapi.h \
 	%D%/net.c %D%/net.h \
+	%D%/net_count.c %D%/net_count.h \
+	%D%/net_limit.c %D%/net_limit.h \
 	%D%/net_look.c %D%/net_look.h \
 	%D%/net_news.c %D%/net_news.h \
 	%D%/net_program.c %D%/net_program.h \
+	%D%/net_table.c %D%/net_table.h \
 	%D%/netkeep.c %D%/netkeep.h \
 	%D%/nscd.c %D%/nscd.h \
 	%D%/pidfd.h \

@@ -42,6 +42,8 @@
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/net.h"
+#include "sessiond/monitor/net_count.h"
+#include "sessiond/monitor/net_table.h"
 #include "sessiond/monitor/netkeep.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/policy_load.h"
@@ -362,6 +364,8 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
         return r;
     r = nscd_new(m->base, NULL, &m->nscd);
     if (r == 0)
+        r = net_count_new(m);
+    if (r == 0)
         r = core_new(m, core_fd);
     if (r == 0)
         r = guard_new(m);
@@ -412,6 +416,10 @@ static int rules_remove(void)
     const char *what;
     int r = net_unload(&what);
 
+    if (r == 0) {
+        what = "nft";
+        r = net_table_remove();
+    }
     if (r == 0)
         return EXIT_SUCCESS;
     log_error("the network rules cannot be removed: %s: %s", what,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "policy/policy.h"
+#include "sessiond/monitor/net_limit.h"
 #include "sessiond/monitor/scope.h"
 
 struct canary;
@@ -15,6 +16,7 @@ struct cgroup;
 struct core;
 struct disk;
 struct guard;
+struct net_count;
 struct netkeep;
 struct nscd;
 struct run;
@@ -29,7 +31,9 @@ struct monitor {
     struct core *core;
     struct disk *disk;
     struct guard *guard;
+    struct net_count *net_count;
     struct netkeep *netkeep;
+    struct net_limit net_limit; /* as netkeep saw it */
     struct nscd *nscd;
     uint32_t net_revision; /* of the rules that were loaded last */
     bool had_net_rules;    /* our jump was there when this process loaded them first */

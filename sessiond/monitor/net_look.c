@@ -5,13 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -32,24 +28,16 @@ int net_look_new(struct net_look **ret_look)
     return 0;
 }
 
-/* Read what iptables-save prints, to its end. Return: 0 or -errno. */
-static int lines_see(int fd, const struct netrules_form *normal, struct netrules_seen *seen)
-{
-    FILE *file = fdopen(fd, "r");
-    cleanup_free char *line = NULL;
-    size_t size = 0;
-    int r = 0;
+struct sight {
+    const struct netrules_form *normal;
+    struct netrules_seen *seen;
+};
 
-    if (!file) {
-        (void)close(fd);
-        return -ENOMEM;
-    }
-    while (getline(&line, &size, file) > 0)
-        netrules_see(seen, normal, line);
-    if (ferror(file))
-        r = -EIO;
-    (void)fclose(file);
-    return r;
+static void line_see(void *arg, const char *line)
+{
+    const struct sight *s = arg;
+
+    netrules_see(s->seen, s->normal, line);
 }
 
 /*
@@ -62,28 +50,14 @@ static int table_see(const struct net_family *f, const struct netrules_form *nor
                      struct netrules_seen *ret_seen)
 {
     const char *const argv[] = {net_program_find(f->save), "-t", "filter", NULL};
-    cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int fds[2], r, code;
-    pid_t pid;
+    struct sight sight = {normal, ret_seen};
+    int r;
 
     *ret_seen = (struct netrules_seen){0};
-    if (!argv[0])
-        return -ENOENT;
-    if (null < 0 || pipe2(fds, O_CLOEXEC) < 0)
-        return -errno;
-    r = net_program_start(argv, null, fds[1], true, &pid);
-    (void)close(fds[1]);
-    if (r < 0) {
-        (void)close(fds[0]);
-        return r;
-    }
-    r = lines_see(fds[0], normal, ret_seen);
-    code = net_program_wait(pid);
-    if (r < 0)
-        return r;
-    if (code != 0 || ret_seen->is_unreadable)
-        return code < 0 ? code : -EPROTO;
-    return 0;
+    r = net_program_read(argv, line_see, &sight);
+    if (r > 0 || (r == 0 && ret_seen->is_unreadable))
+        return -EPROTO;
+    return r;
 }
 
 static int rules_load(const struct net_family *f, const struct net_config *config,
@@ -162,17 +136,7 @@ static int family_keep(const struct net_family *f, const struct net_config *conf
 static _Noreturn void look_main(struct net_look *look, const struct net_config *config,
                                 pid_t parent)
 {
-    sigset_t empty;
-
-    /* Forked from a process with an event loop: neither handlers nor descriptors are for us. */
-    for (int sig = 1; sig < NSIG; sig++)
-        (void)signal(sig, SIG_DFL);
-    (void)sigemptyset(&empty);
-    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
-    (void)prctl(PR_SET_NAME, "atelier-netlook");
-    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
-        syscall(SYS_close_range, 3u, ~0u, 0u) < 0)
-        _exit(1);
+    net_child_settle("atelier-netlook", parent);
     for (size_t i = 0; i < NET_FAMILIES; i++) {
         struct net_look_family *p = &look->families[i];
 
@@ -183,6 +147,8 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
         p->error = family_keep(&net_families[i], config, look->must_load, p);
         p->is_held = p->error == 0;
     }
+    if (look->must_see_table)
+        net_table_keep(config, look->connections, &look->table);
     _exit(0);
 }
 
@@ -197,6 +163,8 @@ int net_look_start(struct net_look *look, const struct net_config *config, pid_t
         p->found = NETRULES_FAULT_NONE;
         p->error = -EINTR;
     }
+    look->table.was_loaded = look->table.is_held = false;
+    look->table.error = -EINTR;
     pid = fork();
     if (pid < 0)
         return -errno;

@@ -12,6 +12,8 @@
  *   2. what the host has is printed and compared
  *   3. if it differs: loaded, in one transaction as at start, and from 2 again
  *   4. if it differs still: iptables may be another version by now; from 1 again, once
+ *
+ * Afterwards, if that is due, the table that counts (net_table.h).
  */
 #ifndef ATELIER_NET_LOOK_H
 #define ATELIER_NET_LOOK_H
@@ -22,6 +24,7 @@
 #include "policy/netrules_seen.h"
 #include "sessiond/monitor/net.h"
 #include "sessiond/monitor/net_program.h"
+#include "sessiond/monitor/net_table.h"
 
 struct net_look_family {
     /* From look to look. */
@@ -37,7 +40,11 @@ struct net_look_family {
 
 struct net_look {
     struct net_look_family families[NET_FAMILIES];
-    bool must_load; /* set before the start: load, even if nothing is wrong */
+    struct net_table table;
+    /* Set before the start: */
+    bool must_load;       /* load the rules, even if nothing is wrong */
+    bool must_see_table;  /* look at the table, too */
+    uint32_t connections; /* of one user, for the table */
 };
 
 /* Return: 0 or -ENOMEM. For the life of the process. */

@@ -3,6 +3,7 @@
 #include "sessiond/monitor/net_news.h"
 
 #include <errno.h>
+#include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
@@ -12,10 +13,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "policy/netcount.h"
 
 #include "common/banned.h"
 
-#define TABLE      "filter"
+#define TABLE      "filter" /* of IPv4 and of IPv6 */
 #define READ_SIZE  16384
 #define READS_MAX  64
 #define ALIGN(len) (((size_t)(len) + 3u) & ~(size_t)3u)
@@ -45,6 +47,7 @@ static bool is_ours(const struct nlmsghdr *head, const unsigned char *body, size
 {
     struct nfgenmsg generic;
     struct nlattr attr;
+    const char *table;
 
     if (NFNL_SUBSYS_ID(head->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
         return true;
@@ -54,7 +57,11 @@ static bool is_ours(const struct nlmsghdr *head, const unsigned char *body, size
     if (size < sizeof(generic))
         return true;
     memcpy(&generic, body, sizeof(generic));
-    if (generic.nfgen_family != AF_INET && generic.nfgen_family != AF_INET6)
+    if (generic.nfgen_family == NFPROTO_INET)
+        table = NETCOUNT_TABLE;
+    else if (generic.nfgen_family == AF_INET || generic.nfgen_family == AF_INET6)
+        table = TABLE;
+    else
         return false;
     for (size_t at = ALIGN(sizeof(generic)); at + sizeof(attr) <= size; at += ALIGN(attr.nla_len)) {
         memcpy(&attr, body + at, sizeof(attr));
@@ -62,8 +69,8 @@ static bool is_ours(const struct nlmsghdr *head, const unsigned char *body, size
             return true;
         if ((attr.nla_type & NLA_TYPE_MASK) != TABLE_ATTRIBUTE)
             continue;
-        return attr.nla_len == sizeof(attr) + sizeof(TABLE) &&
-               memcmp(body + at + sizeof(attr), TABLE, sizeof(TABLE)) == 0;
+        return attr.nla_len == sizeof(attr) + strlen(table) + 1 &&
+               memcmp(body + at + sizeof(attr), table, strlen(table) + 1) == 0;
     }
     return true;
 }

@@ -4,10 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +96,47 @@ int net_program_wait(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -EPROTO;
 }
 
+/* Hand over what is printed, to its end. Return: 0 or -errno. */
+static int lines_read(int fd, net_line_fn fn, void *arg)
+{
+    FILE *file = fdopen(fd, "r");
+    cleanup_free char *line = NULL;
+    size_t size = 0;
+    int r = 0;
+
+    if (!file) {
+        (void)close(fd);
+        return -ENOMEM;
+    }
+    while (getline(&line, &size, file) > 0)
+        fn(arg, line);
+    if (ferror(file))
+        r = -EIO;
+    (void)fclose(file);
+    return r;
+}
+
+int net_program_read(const char *const argv[], net_line_fn fn, void *arg)
+{
+    cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fds[2], r, code;
+    pid_t pid;
+
+    if (!argv[0])
+        return -ENOENT;
+    if (null < 0 || pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    r = net_program_start(argv, null, fds[1], true, &pid);
+    (void)close(fds[1]);
+    if (r < 0) {
+        (void)close(fds[0]);
+        return r;
+    }
+    r = lines_read(fds[0], fn, arg);
+    code = net_program_wait(pid);
+    return r < 0 ? r : code;
+}
+
 static int text_to_fd(const char *text)
 {
     cleanup_close int fd = memfd_create("atelier-rules", MFD_CLOEXEC);
@@ -104,21 +150,42 @@ static int text_to_fd(const char *text)
     return r < 0 ? r : fd_take(&fd);
 }
 
-int net_text_load(const struct net_family *f, const char *text)
+int net_program_feed(const char *const argv[], const char *text, bool is_quiet)
 {
-    const char *path = net_program_find(f->restore);
-    const char *const argv[] = {path, "-w", NET_LOCK_WAIT_S, "--noflush", NULL};
     cleanup_close int fd = -1;
     pid_t pid;
     int r;
 
-    if (!path)
+    if (!argv[0])
         return -ENOENT;
     fd = text_to_fd(text);
     if (fd < 0)
         return fd;
-    r = net_program_start(argv, fd, -1, false, &pid);
+    r = net_program_start(argv, fd, -1, is_quiet, &pid);
     if (r == 0)
         r = net_program_wait(pid);
     return r > 0 ? -EPROTO : r;
+}
+
+int net_text_load(const struct net_family *f, const char *text)
+{
+    const char *const argv[] = {net_program_find(f->restore), "-w", NET_LOCK_WAIT_S, "--noflush",
+                                NULL};
+
+    return net_program_feed(argv, text, false);
+}
+
+void net_child_settle(const char *name, pid_t parent)
+{
+    sigset_t empty;
+
+    /* Forked from a process with an event loop: neither handlers nor descriptors are for us. */
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)signal(sig, SIG_DFL);
+    (void)sigemptyset(&empty);
+    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
+    (void)prctl(PR_SET_NAME, name);
+    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        syscall(SYS_close_range, 3u, ~0u, 0u) < 0)
+        _exit(1);
 }

@@ -51,6 +51,34 @@ int net_program_start(const char *const argv[], int stdin_fd, int stdout_fd, boo
 /* Wait for its end. Return: exit code, or a negative errno (-EPROTO: a signal). */
 int net_program_wait(pid_t pid);
 
+typedef void (*net_line_fn)(void *arg, const char *line);
+
+/**
+ * net_program_read() - Run a program that prints, without input, its standard error nowhere
+ * @argv: argv[0] may be NULL, for a program that is not there
+ * @fn:   Called for each line, with its newline
+ *
+ * Return: exit code, -ENOENT (no such program), or a negative errno (-EPROTO: a signal).
+ */
+int net_program_read(const char *const argv[], net_line_fn fn, void *arg);
+
+/**
+ * net_program_feed() - Run a program with a text as its input
+ * @argv:     argv[0] may be NULL, for a program that is not there
+ * @is_quiet: What it says goes nowhere
+ *
+ * Return: 0, -ENOENT (no such program), -EPROTO (refused, or a signal), -errno.
+ */
+int net_program_feed(const char *const argv[], const char *text, bool is_quiet);
+
+/**
+ * net_child_settle() - In a child of ours that runs such programs: leader of its process group,
+ * dies with its parent, has no descriptors but the first three
+ *
+ * Ends the process if it cannot.
+ */
+void net_child_settle(const char *name, pid_t parent);
+
 /**
  * net_text_load() - Hand a text to iptables-restore: one transaction
  *

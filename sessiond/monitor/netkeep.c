@@ -259,6 +259,7 @@ static void cost_count(struct netkeep *k, const struct rusage *usage)
     k->has_loaded = false;
     for (size_t i = 0; i < NET_FAMILIES; i++)
         k->has_loaded = k->has_loaded || k->look->families[i].was_loaded;
+    k->has_loaded = k->has_loaded || k->look->table.was_loaded;
     if (has_loaded || k->has_loaded || k->was_wanted || k->bad_ms || k->blind_ms || k->has_given_up)
         return;
     k->paid_ms = longer(k->paid_ms, at_least) + us * PAUSE_PER_COST / 1000;
@@ -279,6 +280,8 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
     (void)event_del(k->limit);
     k->pid = 0;
     cost_count(k, &usage);
+    if (k->look->must_see_table)
+        net_limit_seen(&k->monitor->net_limit, &k->look->table, k->look->connections);
     has_mended = k->had_to_load ? reload_judge(k) : look_judge(k);
     if (was_wanted)
         guard_kept(k->monitor->guard, !has_mended);
@@ -331,6 +334,8 @@ static void look_start(struct netkeep *k)
     int r;
 
     k->look->must_load = k->had_to_load = k->must_load;
+    k->look->must_see_table = k->must_load || net_limit_is_due(&k->monitor->net_limit, k->has_news);
+    k->look->connections = k->monitor->policy->net.connections;
     k->was_wanted = k->is_wanted;
     k->has_news = k->is_wanted = k->must_load = false;
     k->began_ms = clock_ms();

@@ -43,7 +43,10 @@ static void a_change_of_our_tables_is_news(void **state)
                                         "ip6tables-nft -w 5 -N OTHER",
                                         "ip6tables-nft -w 5 -X OTHER",
                                         "iptables-nft -w 5 -P OUTPUT DROP",
-                                        "ip6tables-nft -w 5 -F"};
+                                        "ip6tables-nft -w 5 -F",
+                                        "nft add table inet atelier",
+                                        "nft add set inet atelier tried { type uid; }",
+                                        "nft delete table inet atelier"};
     cleanup_close int fd = news_make(state);
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -60,7 +63,10 @@ static void a_change_of_other_tables_is_none(void **state)
 {
     static const char *const words[] = {"iptables-nft -w 5 -t nat -A OUTPUT -j RETURN",
                                         "ip6tables-nft -w 5 -t mangle -A OUTPUT -j RETURN",
-                                        "iptables-nft -w 5 -t raw -N OTHER"};
+                                        "iptables-nft -w 5 -t raw -N OTHER",
+                                        "nft add table inet filter",
+                                        "nft add table inet atelier2",
+                                        "nft add table ip atelier"};
     cleanup_close int fd = news_make(state);
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

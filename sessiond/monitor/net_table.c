@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/* net_table.c - the table of policy/netcount.h in the kernel. */
+#include "sessiond/monitor/net_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+#include "common/str.h"
+#include "policy/netcount.h"
+#include "sessiond/monitor/net_program.h"
+
+#include "common/banned.h"
+
+/* The kernel's, of this network namespace's sysctl; the limit is of the whole host. */
+#define TABLE_SIZE_FILE "/proc/sys/net/netfilter/nf_conntrack_max"
+
+/* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static void digest_add(struct net_digest *d, const char *text)
+{
+    if (d->size == 0)
+        d->hash = 14695981039346656037u;
+    for (; *text; text++, d->size++)
+        d->hash = (d->hash ^ (unsigned char)*text) * 1099511628211u;
+}
+
+static bool digest_is(const struct net_digest *a, const struct net_digest *b)
+{
+    return a->size == b->size && a->hash == b->hash;
+}
+
+static void line_digest(void *arg, const char *line)
+{
+    digest_add(arg, line);
+}
+
+const char *net_table_program(void)
+{
+    static const char *const places[2] = {"/usr/sbin/nft", "/sbin/nft"};
+
+    return net_program_find(places);
+}
+
+/* Return: 0, -ENOENT (no nft), -ENODATA (no such table), -errno. */
+static int table_see(struct net_digest *ret_digest)
+{
+    /* Numbers, and neither what is counted nor who is in the sets. */
+    const char *const argv[] = {net_table_program(), "-n", "-s", "-t", "list", "table", "inet",
+                                NETCOUNT_TABLE,      NULL};
+    int r;
+
+    *ret_digest = (struct net_digest){0};
+    r = net_program_read(argv, line_digest, ret_digest);
+    if (r > 0)
+        return -ENODATA;
+    return r;
+}
+
+static int table_load(const char *text, bool is_quiet)
+{
+    const char *const argv[] = {net_table_program(), "-f", "-", NULL};
+
+    return net_program_feed(argv, text, is_quiet);
+}
+
+/* 0: not known; then there is no limit of all users together. */
+static uint32_t table_size(void)
+{
+    cleanup_close int fd = open(TABLE_SIZE_FILE, O_RDONLY | O_CLOEXEC);
+    char text[16] = "";
+    uint32_t size;
+    size_t n;
+
+    if (fd < 0 || fd_read_full(fd, text, sizeof(text) - 1, &n) < 0)
+        return 0;
+    text[strcspn(text, "\n")] = '\0';
+    return str_to_u32(text, UINT32_MAX, &size) < 0 ? 0 : size;
+}
+
+static int text_make(const struct net_config *config, uint32_t connections, char **ret_text,
+                     bool *ret_whole)
+{
+    struct netcount_spec spec = {.connections = connections, .table_size = table_size()};
+    cleanup_free char *rules4 = NULL, *rules6 = NULL;
+    struct net_resolvers res;
+    struct netrules_spec rules;
+    int r;
+
+    net_spec_make(config, &res, &rules);
+    r = netrules_text(NETRULES_V4, &rules, &rules4);
+    if (r == 0)
+        r = netrules_text(NETRULES_V6, &rules, &rules6);
+    if (r < 0)
+        return r;
+    spec.rules4 = rules4;
+    spec.rules6 = rules6;
+    return netcount_text(&spec, ret_text, ret_whole);
+}
+
+/* As net_look.c does it. */
+static int normal_make(const char *text, struct net_digest *ret_normal)
+{
+    cleanup_close int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    int r;
+
+    if (host < 0 || unshare(CLONE_NEWNET) < 0)
+        return -errno;
+    r = table_load(text, false);
+    if (r == 0)
+        r = table_see(ret_normal);
+    if (setns(host, CLONE_NEWNET) < 0)
+        _exit(1);
+    return r;
+}
+
+static int table_keep(const struct net_config *config, uint32_t connections, struct net_table *t)
+{
+    struct net_digest seen, wanted = {0};
+    cleanup_free char *text = NULL;
+    int r;
+
+    if (!net_table_program())
+        return -ENOENT;
+    r = text_make(config, connections, &text, &t->is_whole);
+    if (r < 0)
+        return r;
+    digest_add(&wanted, text);
+    if (t->normal.size == 0 || !digest_is(&wanted, &t->text)) {
+        t->normal.size = 0;
+        r = normal_make(text, &t->normal);
+        if (r < 0)
+            return r;
+        t->text = wanted;
+    }
+    r = table_see(&seen);
+    t->was_there = r == 0;
+    if (r == 0 && digest_is(&seen, &t->normal))
+        return 0;
+    if (r < 0 && r != -ENODATA)
+        return r;
+    r = table_load(text, false);
+    if (r < 0)
+        return r;
+    t->was_loaded = true;
+    r = table_see(&seen);
+    if (r < 0)
+        return r;
+    if (digest_is(&seen, &t->normal))
+        return 0;
+    /* It was other again at once, or nft is another version by now. */
+    t->normal.size = 0;
+    return -EAGAIN;
+}
+
+void net_table_keep(const struct net_config *config, uint32_t connections, struct net_table *t)
+{
+    t->was_there = t->was_loaded = t->is_whole = false;
+    t->error = table_keep(config, connections, t);
+    t->is_held = t->error == 0;
+}
+
+int net_table_remove(void)
+{
+    int r = net_table_program() ? table_load(netcount_removal(), false) : 0;
+
+    return r;
+}
