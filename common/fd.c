@@ -98,6 +98,15 @@ int msg_send(int sock, const void *buf, size_t size, const int *fds, size_t nfds
     return n < 0 ? -errno : 0;
 }
 
+static void drop(int fd)
+{
+    /* Whoever sent it may have asked the last close of a socket to wait for his peer. */
+    const struct linger no_wait = {0};
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &no_wait, sizeof(no_wait));
+    (void)close(fd);
+}
+
 static void extra_collect(struct msghdr *msg, struct msg_extra *x)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -113,7 +122,10 @@ static void extra_collect(struct msghdr *msg, struct msg_extra *x)
                 if (x->nfds < FD_PASS_MAX)
                     x->fds[x->nfds++] = fd;
                 else
-                    (void)close(fd);
+                    drop(fd);
+                /* Without credentials there is room for more of them than may come. */
+                if (i >= FD_PASS_MAX)
+                    msg->msg_flags |= MSG_CTRUNC;
             }
         } else if (c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred cred;
@@ -156,14 +168,9 @@ int msg_recv(int sock, void *buf, size_t size, size_t *ret_n, struct msg_extra *
 
 void msg_extra_done(struct msg_extra *x)
 {
-    /* Whoever sent it may have asked the last close of a socket to wait for his peer. */
-    const struct linger no_wait = {0};
-
     for (size_t i = 0; i < x->nfds; i++) {
-        if (x->fds[i] < 0)
-            continue;
-        (void)setsockopt(x->fds[i], SOL_SOCKET, SO_LINGER, &no_wait, sizeof(no_wait));
-        (void)close(x->fds[i]);
+        if (x->fds[i] >= 0)
+            drop(x->fds[i]);
     }
     x->nfds = 0;
 }

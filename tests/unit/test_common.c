@@ -142,31 +142,28 @@ static void a_packet_that_is_too_long_is_refused_whole(void **state)
     (void)close(pair[1]);
 }
 
-static void more_descriptors_than_allowed_are_refused(void **state)
+static void many_are_refused(size_t count)
 {
     union {
         struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int) * 32)];
+        char bytes[CMSG_SPACE(sizeof(int) * 64)];
     } control = {0};
     struct iovec iov = {.iov_base = (char[]){"x"}, .iov_len = 1};
     struct msghdr msg = {.msg_iov = &iov,
                          .msg_iovlen = 1,
                          .msg_control = control.bytes,
-                         .msg_controllen = sizeof(control.bytes)};
+                         .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
     struct msg_extra extra;
-    int pair[2], many[32], before, after;
+    int pair[2], many[64] = {0}, before, after;
     char buf[4];
     size_t n;
 
-    (void)state;
     pair_make(pair);
-    for (int i = 0; i < 32; i++)
-        many[i] = 0;
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(many));
-    memcpy(CMSG_DATA(c), many, sizeof(many));
+    c->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    memcpy(CMSG_DATA(c), many, sizeof(int) * count);
     assert_int_equal(sendmsg(pair[0], &msg, 0), 1);
     before = dup(0);
     (void)close(before);
@@ -176,6 +173,13 @@ static void more_descriptors_than_allowed_are_refused(void **state)
     assert_int_equal(before, after);
     (void)close(pair[0]);
     (void)close(pair[1]);
+}
+
+static void more_descriptors_than_allowed_are_refused(void **state)
+{
+    (void)state;
+    many_are_refused(FD_PASS_MAX + 1);
+    many_are_refused(64);
 }
 
 static void sending_to_a_closed_peer_is_an_error_not_a_signal(void **state)
