@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FD_PASS_MAX 20
+#define FD_PASS_MAX 28
 
 /**
  * fd_write_full() - Write all bytes to a blocking descriptor

@@ -12,6 +12,7 @@ libcommon_la_SOURCES = \
 	%D%/quota.c %D%/quota.h \
 	%D%/sabotage.h \
 	%D%/session_wire.h \
+	%D%/skill.c %D%/skill.h \
 	%D%/str.c %D%/str.h \
 	%D%/wire.h \
 	%D%/wire_net.h

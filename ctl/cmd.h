@@ -49,6 +49,11 @@
     X("policy", "check", cmd_policy_check, "say whether the policy can be read")                   \
     X("policy", "show", cmd_policy_show, "show all of the policy")                                 \
     X("policy", "explain", cmd_policy_explain, "show what the policy gives to a user")             \
+    X("skill", "add", cmd_skill_add, "keep a directory of scripts for runs and sessions")          \
+    X("skill", "list", cmd_skill_list, "list the skills")                                          \
+    X("skill", "show", cmd_skill_show, "show one skill")                                           \
+    X("skill", "verify", cmd_skill_verify, "say whether skills are what was added")                \
+    X("skill", "del", cmd_skill_del, "take a version of a skill away")                             \
     X("run", NULL, cmd_run, "run a program as a user")                                             \
     X("setup", NULL, cmd_setup, "make this host one of atelier's, and back")
 

@@ -27,6 +27,7 @@ libctl_la_SOURCES = \
 	%D%/cmd_run.c \
 	%D%/cmd_session.c \
 	%D%/cmd_setup.c \
+	%D%/cmd_skill.c \
 	%D%/cmd_status.c \
 	%D%/cmd_su.c \
 	%D%/cmd_user.c \
@@ -99,14 +100,17 @@ libctl_la_SOURCES = \
 	%D%/setup/whole.c %D%/setup/whole.h \
 	%D%/setup/complaint.h \
 	%D%/setup/step.h \
+	%D%/skill_store.c %D%/skill_store.h \
+	%D%/skill_tree.c %D%/skill_tree.h \
+	%D%/skill_use.c %D%/skill_use.h \
 	%D%/su_args.c %D%/su_args.h \
 	%D%/table.c %D%/table.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/when.c %D%/when.h
 libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DATELIER_DATA_DIR='"$(datadir)/atelier"'
-libctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) -fPIE
-libctl_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(CURL_LIBS)
+libctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) $(SODIUM_CFLAGS) -fPIE
+libctl_la_LIBADD = libcommon.la $(JANSSON_LIBS) $(CURL_LIBS) $(SODIUM_LIBS)
 
 atelier_SOURCES = %D%/main.c
 atelier_CFLAGS = $(pie_cflags) $(JANSSON_CFLAGS)

@@ -17,6 +17,27 @@ static struct config_draft *draft_by_name(struct config_drafts *d, const char *n
     return NULL;
 }
 
+/* The same of what is no number. */
+static int lists_take(struct config_drafts *d, const struct config_draft *draft,
+                      struct policy_profile *p)
+{
+    const bool is_trees = draft->trees_at.line > 0, is_skills = draft->skills_at.line > 0;
+
+    if (p->kind == POLICY_USER && (is_trees || is_skills))
+        return config_fault(d, is_trees ? draft->trees_at : draft->skills_at,
+                            "profile %s: %s: a profile of kind user has no such key", draft->name,
+                            is_trees ? "trees" : "skills");
+    if (is_trees) {
+        p->tree_count = draft->said.tree_count;
+        memcpy(p->trees, draft->said.trees, sizeof(p->trees));
+    }
+    if (is_skills) {
+        p->skill_count = draft->said.skill_count;
+        memcpy(p->skills, draft->said.skills, sizeof(p->skills));
+    }
+    return 0;
+}
+
 /* The keys of a draft over those of its base. Return: 0 or -EINVAL. */
 static int keys_take(struct config_drafts *d, const struct config_draft *draft,
                      struct policy_profile *p)
@@ -30,15 +51,7 @@ static int keys_take(struct config_drafts *d, const struct config_draft *draft,
                                 policy_keys[key].name, policy_kind_names[p->kind]);
         p->values[key] = draft->said.values[key];
     }
-    if (draft->trees_at.line == 0)
-        return 0;
-    if (p->kind == POLICY_USER)
-        return config_fault(d, draft->trees_at,
-                            "profile %s: trees: a profile of kind user has no such key",
-                            draft->name);
-    p->tree_count = draft->said.tree_count;
-    memcpy(p->trees, draft->said.trees, sizeof(p->trees));
-    return 0;
+    return lists_take(d, draft, p);
 }
 
 /*
@@ -183,6 +196,21 @@ static int trees_check(struct config_drafts *d, uint32_t i, const struct policy 
     return 0;
 }
 
+/* Each has a place of its own in the tree, by its name. */
+static int skills_check(struct config_drafts *d, uint32_t i, const struct policy *policy)
+{
+    const struct policy_profile *p = &policy->profiles[i];
+
+    for (uint32_t a = 0; a < p->skill_count; a++) {
+        for (uint32_t b = 0; b < a; b++) {
+            if (skill_name_is_same(p->skills[a], p->skills[b]))
+                return config_fault(d, d->drafts[i].skills_at, "%s%s: skills: %s is named twice",
+                                    title(&d->drafts[i]), p->name, p->skills[a]);
+        }
+    }
+    return 0;
+}
+
 /* Nobody is named by two profiles of a kind, nor twice by one. */
 static int ids_check(struct config_drafts *d, uint32_t i, const struct policy *policy)
 {
@@ -234,6 +262,8 @@ static int profile_check(struct config_drafts *d, uint32_t i, const struct polic
         r = total_check(d, i, policy, POLICY_KEY_PIDS);
     if (r == 0)
         r = trees_check(d, i, policy);
+    if (r == 0)
+        r = skills_check(d, i, policy);
     return r == 0 ? ids_check(d, i, policy) : r;
 }
 

@@ -185,6 +185,43 @@ static int on_tree(cfg_t *sec, cfg_opt_t *opt)
 }
 _Static_assert(POLICY_TREES_MAX == 8, "the text above says so");
 
+config_skill_fn *config_skill_pin;
+
+static int skill_fault(const cfg_t *sec, const cfg_opt_t *opt, const char *text, const char *what)
+{
+    char sentence[256];
+
+    (void)snprintf(sentence, sizeof(sentence), "%.120s: %s", text, what);
+    return value_fault(sec, opt, sentence);
+}
+
+static int on_skill(cfg_t *sec, cfg_opt_t *opt)
+{
+    struct config_draft *draft = draft_of(sec);
+    const char *text = last_value(opt);
+    char *place;
+    int r = 0;
+
+    if (!draft)
+        return -1;
+    if (opt->nvalues > POLICY_SKILLS_MAX)
+        return value_fault(sec, opt, "more than 8 skills");
+    if (!text || !skill_is_valid(text))
+        return skill_fault(sec, opt, text ? text : "", "this is not NAME or NAME@HASH");
+    place = draft->said.skills[opt->nvalues - 1];
+    if (config_skill_pin)
+        r = config_skill_pin(text, place);
+    else
+        (void)str_copy(place, SKILL_SIZE, text);
+    if (r < 0)
+        return skill_fault(sec, opt, text,
+                           r == -ENOENT ? "there is no such skill" : strerrordesc_np(-r));
+    draft->said.skill_count = opt->nvalues;
+    draft->skills_at = place_of(sec);
+    return 0;
+}
+_Static_assert(POLICY_SKILLS_MAX == 8, "the text above says so");
+
 static int on_id(cfg_t *sec, cfg_opt_t *opt)
 {
     struct config_draft *draft = draft_of(sec);
@@ -230,6 +267,9 @@ static int on_section(cfg_t *cfg, cfg_opt_t *opt)
         if (strcmp(o->name, "trees") == 0) {
             draft->said.tree_count = 0;
             draft->trees_at = place_of(sec);
+        } else if (strcmp(o->name, "skills") == 0) {
+            draft->said.skill_count = 0;
+            draft->skills_at = place_of(sec);
         } else if (strcmp(o->name, "uids") == 0) {
             draft->said.uid_count = 0;
         } else {
@@ -298,6 +338,7 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
 {
     const cfg_opt_t base = CFG_STR("base", NULL, CFGF_NODEFAULT), end = CFG_END(),
                     trees = CFG_STR_LIST("trees", NULL, CFGF_NODEFAULT),
+                    skills = CFG_STR_LIST("skills", NULL, CFGF_NODEFAULT),
                     uids = CFG_STR_LIST("uids", NULL, CFGF_NODEFAULT),
                     gids = CFG_STR_LIST("gids", NULL, CFGF_NODEFAULT);
     size_t n = 0;
@@ -313,6 +354,8 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
     if ((kinds & (POLICY_OF_RUN | POLICY_OF_LOGIN)) != 0) {
         opts[n] = trees;
         opts[n++].validcb = on_tree;
+        opts[n] = skills;
+        opts[n++].validcb = on_skill;
     }
     if (is_named) {
         opts[n] = base;
@@ -325,7 +368,7 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
     opts[n] = end;
 }
 
-#define OPTIONS_MAX (POLICY_KEY__COUNT + 5)
+#define OPTIONS_MAX (POLICY_KEY__COUNT + 6)
 
 static int text_parse(const char *text, size_t size)
 {

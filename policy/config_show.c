@@ -18,6 +18,14 @@ static void ids_show(const char *name, const uint32_t *ids, uint32_t count, FILE
     (void)fprintf(to, "}\n");
 }
 
+/* Member @i of a list of @count. */
+static void text_show(const char *name, const char *text, uint32_t i, uint32_t count, FILE *to)
+{
+    if (i == 0)
+        (void)fprintf(to, "    %s = {", name);
+    (void)fprintf(to, "%s\"%s\"%s", i > 0 ? ", " : "", text, i + 1 == count ? "}\n" : "");
+}
+
 static void profile_show(const struct policy_profile *p, bool is_named, FILE *to)
 {
     if (is_named)
@@ -32,12 +40,10 @@ static void profile_show(const struct policy_profile *p, bool is_named, FILE *to
         policy_value_text((enum policy_key)key, p->values[key], text);
         (void)fprintf(to, "    %s = %s\n", policy_keys[key].name, text);
     }
-    if (p->tree_count > 0) {
-        (void)fprintf(to, "    trees = {");
-        for (uint32_t i = 0; i < p->tree_count; i++)
-            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", p->trees[i]);
-        (void)fprintf(to, "}\n");
-    }
+    for (uint32_t i = 0; i < p->tree_count; i++)
+        text_show("trees", p->trees[i], i, p->tree_count, to);
+    for (uint32_t i = 0; i < p->skill_count; i++)
+        text_show("skills", p->skills[i], i, p->skill_count, to);
     ids_show("uids", p->uids, p->uid_count, to);
     ids_show("gids", p->gids, p->gid_count, to);
     (void)fprintf(to, "}\n");
@@ -124,9 +130,12 @@ static void example_section(enum policy_kind kind, FILE *to)
         (void)snprintf(line, sizeof(line), "#    %s = %s", policy_keys[key].name, value);
         (void)fprintf(to, "%-32s # %s\n", line, policy_keys[key].text);
     }
-    if (kind != POLICY_USER)
+    if (kind != POLICY_USER) {
         (void)fprintf(to, "%-32s # directories of the host, to be read at the same path\n",
                       "#    trees = {}");
+        (void)fprintf(to, "%-32s # of atelier skill add, to be read below /skills\n",
+                      "#    skills = {}");
+    }
     (void)fprintf(to, "#}\n");
 }
 

@@ -56,7 +56,7 @@ const struct plan_entry plan_base[] = {
     DIR_AT("proc", 0555), DIR_AT("sys", 0555), DIR_AT("run", 0755), DIR_AT("tmp", 0755),
     DIR_AT(PLAN_LOG_DIR, 0700),
     {.op = PLAN_SOCKET, .target = PLAN_LOG_DIR "/log", .source = "/dev/log", .optional = true},
-    DIR_AT("home", 0755), DIR_AT("root", 0700), DIR_AT("var", 0755), DIR_AT("var/tmp", 0755),
+    DIR_AT("skills", 0755), DIR_AT("home", 0755), DIR_AT("root", 0700), DIR_AT("var", 0755), DIR_AT("var/tmp", 0755),
 
     /* Directories of /etc are bound, so that ca-certificates and alternatives stay current. */
     DIR_AT("etc", 0755),

@@ -116,7 +116,20 @@ struct plan {
     struct plan_size disk; /* all that the user has in the home on disk */
     uint32_t tree_count;
     char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE];
+    uint32_t skill_count;
+    char skills[POLICY_SKILLS_MAX][SKILL_SIZE]; /* NAME@HASH */
 };
+
+/* What is mounted of the host: first the trees, then the skills. */
+#define PLAN_MOUNTS_MAX (POLICY_TREES_MAX + POLICY_SKILLS_MAX)
+
+static inline uint32_t plan_mount_count(const struct plan *plan)
+{
+    return plan->tree_count + plan->skill_count;
+}
+
+/* Where the skills of a run or session are, each under its name; empty for who has none. */
+#define PLAN_SKILLS_DIR "/skills"
 
 /* What a caller asks for. */
 struct plan_ask {

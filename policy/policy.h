@@ -18,11 +18,13 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "common/skill.h"
 #include "common/str.h"
 #include "policy/prefix.h"
 
 #define POLICY_PROFILES_MAX 64u
 #define POLICY_TREES_MAX    8u
+#define POLICY_SKILLS_MAX   8u
 #define POLICY_IDS_MAX      64u
 #define POLICY_TREE_SIZE    128u
 
@@ -136,8 +138,9 @@ struct policy_profile {
     char name[NAME_SIZE];
     enum policy_kind kind;
     uint64_t values[POLICY_KEY__COUNT]; /* 0 where a key is not of this kind */
-    uint32_t tree_count, uid_count, gid_count;
+    uint32_t tree_count, skill_count, uid_count, gid_count;
     char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE]; /* absolute paths, read-only in the tree */
+    char skills[POLICY_SKILLS_MAX][SKILL_SIZE];     /* NAME@HASH; NAME where nobody pinned it */
     uint32_t uids[POLICY_IDS_MAX];
     uint32_t gids[POLICY_IDS_MAX];
 };
@@ -331,6 +334,21 @@ extern const char *const config_dir;
 #define POLICY_IN_FORCE ATELIER_RUN_DIR "/policy"
 
 #define CONFIG_ANY_OWNER ((uid_t)-1)
+
+/**
+ * config_skill_fn - Which version of a skill is meant
+ * @text:       NAME or NAME@HASH, valid
+ * @ret_pinned: NAME@HASH
+ *
+ * Return: 0, -ENOENT (there is none), or another negative errno.
+ */
+typedef int config_skill_fn(const char *text, char ret_pinned[SKILL_SIZE]);
+
+/*
+ * Who reads a policy to go by it sets this: each skill is pinned where it is said, and one that
+ * does not exist is an error with file and line. NULL, as at start: they stay as they are written.
+ */
+extern config_skill_fn *config_skill_pin;
 
 /**
  * config_read() - The policy of a directory

@@ -107,6 +107,8 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
     p.disk = (struct plan_size){u[POLICY_KEY_DISK], u[POLICY_KEY_DISK_FILES]};
     p.tree_count = mine->tree_count;
     memcpy(p.trees, mine->trees, sizeof(p.trees));
+    p.skill_count = mine->skill_count;
+    memcpy(p.skills, mine->skills, sizeof(p.skills));
     *ret_plan = p;
     return 0;
 }

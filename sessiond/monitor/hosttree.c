@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* hosttree.c - directories of the host that a profile shows. */
+/* hosttree.c - directories of the host that a profile shows: trees and skills. */
 #include "sessiond/monitor/hosttree.h"
 
 #include <errno.h>
@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fd.h"
+#include "common/skill.h"
 #include "sessiond/monitor/mountapi.h"
+#include "sessiond/monitor/skills.h"
 
 #include "common/banned.h"
 
@@ -98,7 +101,8 @@ static int servers_refuse(const char *path)
     return r;
 }
 
-static int tree_open(const char *path)
+/* The directory itself. Return: descriptor (O_PATH) or as hosttree_open(). */
+static int tree_find(const char *path)
 {
     cleanup_close int fd = -1;
     int r = servers_refuse(path);
@@ -111,27 +115,80 @@ static int tree_open(const char *path)
         return fd;
     if (fstatfs(fd, &fs) < 0)
         return -errno;
-    if (is_kernels((long)fs.f_type))
-        return -EPERM;
-    return mount_clone(fd, "", 0, ATTR_RO);
+    return is_kernels((long)fs.f_type) ? -EPERM : fd_take(&fd);
 }
 
-void hosttree_close(const struct plan *plan, int fds[POLICY_TREES_MAX])
+static int tree_open(const char *path)
 {
-    for (uint32_t i = 0; i < plan->tree_count; i++)
+    cleanup_close int fd = tree_find(path);
+
+    return fd < 0 ? fd : mount_clone(fd, "", 0, ATTR_RO);
+}
+
+int hosttree_look(const char *path, mode_t *ret_mode)
+{
+    cleanup_close int fd = tree_find(path);
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    *ret_mode = st.st_mode;
+    return 0;
+}
+
+static int skill_open(const char *skill)
+{
+    cleanup_close int fd = skills_open(skill);
+
+    return fd < 0 ? fd : mount_clone(fd, "", 1, ATTR_RO);
+}
+
+static bool is_tree(const struct plan *plan, uint32_t number)
+{
+    return number < plan->tree_count;
+}
+
+/* Path of a tree, NAME@HASH of a skill. */
+static const char *mount_name(const struct plan *plan, uint32_t number)
+{
+    return is_tree(plan, number) ? plan->trees[number] : plan->skills[number - plan->tree_count];
+}
+
+#define PLACE_SIZE (sizeof(PLAN_SKILLS_DIR) + POLICY_TREE_SIZE)
+
+/* Where it is in the tree of the run or session. */
+static void mount_place(const struct plan *plan, uint32_t number, char ret_path[PLACE_SIZE])
+{
+    char name[NAME_SIZE];
+
+    if (is_tree(plan, number)) {
+        (void)snprintf(ret_path, PLACE_SIZE, "%s", plan->trees[number]);
+        return;
+    }
+    skill_name(mount_name(plan, number), name);
+    (void)snprintf(ret_path, PLACE_SIZE, PLAN_SKILLS_DIR "/%s", name);
+}
+
+void hosttree_close(const struct plan *plan, int fds[PLAN_MOUNTS_MAX])
+{
+    for (uint32_t i = 0; i < plan_mount_count(plan); i++)
         cleanup_close_p(&fds[i]);
 }
 
-int hosttree_open(const struct plan *plan, int ret_fds[POLICY_TREES_MAX], const char **ret_what)
+int hosttree_open(const struct plan *plan, int ret_fds[PLAN_MOUNTS_MAX], const char **ret_what)
 {
-    for (uint32_t i = 0; i < plan->tree_count; i++)
+    for (uint32_t i = 0; i < plan_mount_count(plan); i++)
         ret_fds[i] = -1;
-    for (uint32_t i = 0; i < plan->tree_count; i++) {
-        ret_fds[i] = tree_open(plan->trees[i]);
+    for (uint32_t i = 0; i < plan_mount_count(plan); i++) {
+        const char *name = mount_name(plan, i);
+
+        ret_fds[i] = is_tree(plan, i) ? tree_open(name) : skill_open(name);
         if (ret_fds[i] < 0) {
             int r = ret_fds[i];
 
-            *ret_what = plan->trees[i];
+            *ret_what = name;
             hosttree_close(plan, ret_fds);
             return r;
         }
@@ -150,25 +207,26 @@ static int id_of(int fd, struct hosttree_id *ret_id)
 }
 
 int hosttree_identify(const struct plan *plan, const int fds[],
-                      struct hosttree_id ret_ids[POLICY_TREES_MAX])
+                      struct hosttree_id ret_ids[PLAN_MOUNTS_MAX])
 {
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < plan->tree_count; i++)
+    for (uint32_t i = 0; r == 0 && i < plan_mount_count(plan); i++)
         r = id_of(fds[i], &ret_ids[i]);
     return r;
 }
 
 int hosttree_verify(pid_t pid, const struct plan *plan, const struct hosttree_id ids[])
 {
-    char path[32 + POLICY_TREE_SIZE];
+    char path[32 + PLACE_SIZE], place[PLACE_SIZE];
 
-    for (uint32_t i = 0; i < plan->tree_count; i++) {
+    for (uint32_t i = 0; i < plan_mount_count(plan); i++) {
         cleanup_close int fd = -1;
         struct hosttree_id id = {0};
         int r;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/root%s", pid, plan->trees[i]);
+        mount_place(plan, i, place);
+        (void)snprintf(path, sizeof(path), "/proc/%d/root%s", pid, place);
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         r = fd < 0 ? -errno : id_of(fd, &id);
         if (r < 0)
@@ -181,52 +239,12 @@ int hosttree_verify(pid_t pid, const struct plan *plan, const struct hosttree_id
 
 /* --- in the init --------------------------------------------------------------------------- */
 
-/* "/opt" of "/opt/course/data". */
-static void top_of(const char *path, char ret_top[POLICY_TREE_SIZE])
-{
-    (void)snprintf(ret_top, POLICY_TREE_SIZE, "/%.*s", (int)strcspn(path + 1, "/"), path + 1);
-}
-
-/*
- * The directory in the root, which is the same for all runs and is read-only for everybody: not for
- * this mount of it, while nothing but us is in the namespace.
- */
-static int top_make(const char *top)
-{
-    int r = mount_loosen("/", MOUNT_ATTR_RDONLY);
-
-    if (r < 0)
-        return r;
-    if (mkdir(top, 0755) < 0 && errno != EEXIST)
-        r = -errno;
-    return r < 0 ? r : mount_restrict("/", ATTR_RO);
-}
-
-/* The first tree below a name of the root brings what the others hang on. */
-static bool is_first(const struct plan *plan, uint32_t number, const char *top)
-{
-    char other[POLICY_TREE_SIZE];
-
-    for (uint32_t i = 0; i < number; i++) {
-        top_of(plan->trees[i], other);
-        if (strcmp(other, top) == 0)
-            return false;
-    }
-    return true;
-}
-
-/* Directories only: they need no memory that counts. */
-static int place_make(const char *path, const char *top, bool is_new)
+/* The directories down to a place, in the root of this run or session alone. */
+static int place_make(const char *path)
 {
     char part[POLICY_TREE_SIZE];
-    int r = is_new ? top_make(top) : 0;
 
-    if (r < 0 || strcmp(path, top) == 0)
-        return r;
-    if (is_new && mount("tmpfs", top, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME,
-                        "size=64k,nr_inodes=1024,mode=755") < 0)
-        return -errno;
-    for (const char *at = strchr(path + strlen(top), '/'); at; at = strchr(at + 1, '/')) {
+    for (const char *at = path; at; at = strchr(at + 1, '/')) {
         size_t n = strcspn(at + 1, "/") + 1 + (size_t)(at - path);
 
         (void)snprintf(part, sizeof(part), "%.*s", (int)n, path);
@@ -238,20 +256,36 @@ static int place_make(const char *path, const char *top, bool is_new)
 
 int hosttree_attach(const struct plan *plan, const int fds[], const char **ret_what)
 {
-    char top[POLICY_TREE_SIZE];
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < plan->tree_count; i++) {
         *ret_what = plan->trees[i];
-        top_of(plan->trees[i], top);
-        r = place_make(plan->trees[i], top, is_first(plan, i, top));
+        r = place_make(plan->trees[i]);
         if (r == 0)
             r = mount_attach(fds[i], plan->trees[i]);
     }
-    /* When all hang: the file systems that hold them. A tree itself is read-only from the start. */
-    for (uint32_t i = 0; r == 0 && i < plan->tree_count; i++) {
-        top_of(plan->trees[i], top);
-        r = mount_restrict(top, ATTR_RO);
-    }
     return r;
+}
+
+int hosttree_attach_skills(const struct plan *plan, const int fds[], const char **ret_what)
+{
+    char place[PLACE_SIZE];
+
+    /* Directories alone: a page or none each. */
+    *ret_what = PLAN_SKILLS_DIR;
+    if (mount("tmpfs", PLAN_SKILLS_DIR, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME,
+              "size=64k,nr_inodes=32,mode=755") < 0)
+        return -errno;
+    for (uint32_t i = plan->tree_count; i < plan_mount_count(plan); i++) {
+        int r;
+
+        *ret_what = mount_name(plan, i);
+        mount_place(plan, i, place);
+        if (mkdir(place, 0755) < 0)
+            return -errno;
+        r = mount_attach(fds[i], place);
+        if (r < 0)
+            return r;
+    }
+    return mount_restrict(PLAN_SKILLS_DIR, ATTR_RO);
 }

@@ -93,6 +93,10 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
     *ret_what = receipt_places_fault(holder, terms->plan);
     if (*ret_what)
         return -EPERM;
+    *ret_what = "trees";
+    e = hosttree_verify(holder, terms->plan, terms->mounts);
+    if (e < 0)
+        return e;
     *ret_what = "an open directory";
     e = fds_check(holder);
     if (e < 0)

@@ -15,6 +15,7 @@
 
 #include "common/wire.h"
 #include "sessiond/monitor/cgroup.h"
+#include "sessiond/monitor/hosttree.h"
 
 /* What has to be known before, to compare with. */
 struct lease_terms {
@@ -22,7 +23,8 @@ struct lease_terms {
     uint64_t init_ns[WIRE_NS__COUNT];
     pid_t init;
     const struct plan *plan;
-    const struct cgroup_leaf *leaf; /* where both processes have to be; NULL: none */
+    const struct hosttree_id *mounts; /* of the plan, as they were opened */
+    const struct cgroup_leaf *leaf;   /* where both processes have to be; NULL: none */
 };
 
 /**

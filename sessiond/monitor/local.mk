@@ -32,8 +32,10 @@ monitor_sources = \
 	%D%/netkeep.c %D%/netkeep.h \
 	%D%/nscd.c %D%/nscd.h \
 	%D%/pidfd.h \
+	%D%/ownroot.c %D%/ownroot.h \
 	%D%/policy_load.c %D%/policy_load.h \
 	%D%/policy_tool.c %D%/policy_tool.h \
+	%D%/policy_warn.c %D%/policy_warn.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \
 	%D%/request.c %D%/request.h \
@@ -47,6 +49,7 @@ monitor_sources = \
 	%D%/session_internal.h \
 	%D%/session_offer.c %D%/session_offer.h \
 	%D%/session_store.c %D%/session_store.h \
+	%D%/skills.c %D%/skills.h \
 	%D%/spawn_wire.h \
 	%D%/spawned.c %D%/spawned.h \
 	%D%/spawner.c %D%/spawner.h \

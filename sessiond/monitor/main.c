@@ -51,6 +51,7 @@
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/scope.h"
 #include "sessiond/monitor/session.h"
+#include "sessiond/monitor/skills.h"
 #include "sessiond/monitor/spawner.h"
 #include "sessiond/monitor/watchdog.h"
 #include "sessiond/shared/listen_fds.h"
@@ -446,6 +447,7 @@ int main(int argc, char *argv[])
     signals_reset();
     notify_init();
     (void)argp_parse(&parser, argc, argv, 0, NULL, &d);
+    config_skill_pin = skills_pin;
     if (d.tool != POLICY_TOOL_NONE)
         return policy_tool_run(d.tool, d.tool_file, d.tool_who);
     log_init("sessiond");

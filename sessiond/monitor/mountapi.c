@@ -53,12 +53,6 @@ int mount_restrict(const char *target, uint64_t attr_set)
                        (struct mount_attr){.attr_set = attr_set});
 }
 
-int mount_loosen(const char *target, uint64_t attr_clr)
-{
-    return attr_change(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW,
-                       (struct mount_attr){.attr_clr = attr_clr});
-}
-
 int open_plain(const char *path, int flags)
 {
     struct open_how how = {

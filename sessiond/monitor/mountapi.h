@@ -29,9 +29,6 @@ int mount_attach(int tree_fd, const char *target);
 /* Set attributes of the one mount at @target. Return: 0 or a negative errno. */
 int mount_restrict(const char *target, uint64_t attr_set);
 
-/* Take attributes of the one mount at @target away. Return: 0 or a negative errno. */
-int mount_loosen(const char *target, uint64_t attr_clr);
-
 /* open(2) that follows no symbolic link anywhere in @path. Return: descriptor or negative errno. */
 int open_plain(const char *path, int flags);
 

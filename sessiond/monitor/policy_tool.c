@@ -12,6 +12,7 @@
 #include "common/wire.h"
 #include "policy/filter.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/policy_warn.h"
 
 #include "common/banned.h"
 
@@ -106,6 +107,8 @@ static void kind_explain(const struct policy *policy, enum policy_kind kind, con
     }
     for (uint32_t i = 0; i < p->tree_count; i++)
         (void)printf("%-5s %-14s %s\n", name, "tree", p->trees[i]);
+    for (uint32_t i = 0; i < p->skill_count; i++)
+        (void)printf("%-5s %-14s %s\n", name, "skill", p->skills[i]);
 }
 
 static int explain(const struct policy *policy, const char *text)
@@ -147,6 +150,20 @@ static int policy_get(const char *file, struct policy *policy)
     return 0;
 }
 
+/* It can be read: does it fit this host? */
+static int check(const struct policy *policy, const char *where)
+{
+    unsigned warnings, errors = policy_warn(policy, stderr, &warnings);
+
+    if (errors > 0)
+        return EX_CONFIG;
+    (void)printf("%s: fine, profiles: %u", where, policy->count);
+    if (warnings > 0)
+        (void)printf(", warnings: %u", warnings);
+    (void)printf("\n");
+    return 0;
+}
+
 int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
 {
     static struct policy policy;
@@ -158,7 +175,7 @@ int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
     case POLICY_TOOL_NONE:
         break;
     case POLICY_TOOL_CHECK:
-        (void)printf("%s: fine, profiles: %u\n", file ? file : config_dir, policy.count);
+        code = check(&policy, file ? file : config_dir);
         break;
     case POLICY_TOOL_SHOW:
         (void)policy_show(&policy, stdout);

@@ -406,6 +406,14 @@ const char *receipt_places_fault(pid_t pid, const struct plan *plan)
         if (!tree_matches(root_fd, plan->trees[i]))
             return "trees";
     }
+    for (uint32_t i = 0; i < plan->skill_count; i++) {
+        char path[sizeof(PLAN_SKILLS_DIR) + NAME_SIZE], name[NAME_SIZE];
+
+        skill_name(plan->skills[i], name);
+        (void)snprintf(path, sizeof(path), PLAN_SKILLS_DIR "/%s", name);
+        if (!tree_matches(root_fd, path))
+            return "skills";
+    }
     return cpu_time_matches(proc_fd, plan) ? NULL : "processor time";
 }
 

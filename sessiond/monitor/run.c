@@ -58,7 +58,7 @@ struct run {
     int64_t started_us;
     struct event *timer; /* set-up limit, then wall limit */
     struct cpu_watch cpu_watch;
-    struct hosttree_id tree_ids[POLICY_TREES_MAX];
+    struct hosttree_id mounts[PLAN_MOUNTS_MAX];
     struct canary_waiter waiter;
     struct disk_user disk_user;
     struct spawned spawned;
@@ -270,7 +270,7 @@ static void payload_ready(struct run *run, const struct msg_extra *extra)
         run_stop(run);
         return;
     }
-    if (hosttree_verify(extra->pid, &run->request.plan, run->tree_ids) < 0) {
+    if (hosttree_verify(extra->pid, &run->request.plan, run->mounts) < 0) {
         run_note_failure(run, WIRE_STEP_VERIFY, 0, "trees");
         run_stop(run);
         return;
@@ -360,7 +360,7 @@ static int run_leaf(struct run *run, int *ret_fds, size_t *ret_n, const char **r
 
 static void run_spawn(struct run *run)
 {
-    int fds[SPAWN_FD_COUNT - 1 + CGROUP_TREES_MAX + POLICY_TREES_MAX];
+    int fds[SPAWN_FD_COUNT - 1 + CGROUP_TREES_MAX + PLAN_MOUNTS_MAX];
     int *groups = fds + SPAWN_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
@@ -387,8 +387,8 @@ static void run_spawn(struct run *run)
         run_fail_now(run, WIRE_STEP_MOUNT, -r, what);
         return;
     }
-    count = group_count + run->request.plan.tree_count;
-    r = hosttree_identify(&run->request.plan, groups + group_count, run->tree_ids);
+    count = group_count + plan_mount_count(&run->request.plan);
+    r = hosttree_identify(&run->request.plan, groups + group_count, run->mounts);
     if (r == 0)
         r = timer_set(run, SETUP_LIMIT_MS);
     if (r == 0)

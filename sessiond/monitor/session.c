@@ -479,7 +479,7 @@ static void fds_done(const int *fds, size_t count)
 
 static void session_spawn(struct session *s)
 {
-    int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX + POLICY_TREES_MAX];
+    int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX + PLAN_MOUNTS_MAX];
     int *groups = fds + SPAWN_SESSION_FD_COUNT - 1, r;
     cleanup_close int tree = -1;
     const char *what = "";
@@ -503,8 +503,10 @@ static void session_spawn(struct session *s)
         session_deny(s, WIRE_STEP_MOUNT, -r, what);
         return;
     }
-    count = group_count + s->request.plan.tree_count;
-    r = session_timer(s, SETUP_LIMIT_MS);
+    count = group_count + plan_mount_count(&s->request.plan);
+    r = hosttree_identify(&s->request.plan, groups + group_count, s->mounts);
+    if (r == 0)
+        r = session_timer(s, SETUP_LIMIT_MS);
     if (r == 0)
         r = spawned_start(&s->spawned, s->monitor->base, s->monitor->spawner_sock, &s->request, fds,
                           SPAWN_SESSION_FD_COUNT - 1 + count, &session_ops, s);
@@ -571,6 +573,7 @@ static void plan_make(struct session *s)
     (void)policy_plan(s->monitor->policy, POLICY_LOGIN, s->request.uid, gids,
                       s->request.group_count, &nothing, &s->request.plan, &field);
     s->terms.plan = &s->request.plan;
+    s->terms.mounts = s->mounts;
 }
 
 void session_answer(struct monitor *m, const struct wire_session_answer *msg)

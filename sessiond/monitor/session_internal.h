@@ -53,6 +53,7 @@ struct session {
     struct spawn_request request;
     struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
     uint64_t oom_kills;       /* as many were logged */
+    struct hosttree_id mounts[PLAN_MOUNTS_MAX];
     struct lease_terms terms;
     char tty[WIRE_TTY_SIZE];
     struct session_record record;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "common/fd.h"
 #include "common/str.h"
 #include "common/wire.h"
 #include "policy/plan.h"
@@ -44,9 +45,11 @@ enum spawn_session_fd {
 
 /*
  * Behind those: what puts the init into its control groups, as cgroup_leaf_fds() gives it, of which
- * it has none any more when it begins; then the trees of the plan, as hosttree_open() gives them.
+ * it has none any more when it begins; then trees and skills of the plan, as hosttree_open() gives
+ * them.
  */
 #define SPAWN_GROUPS_MAX 5u
+_Static_assert(SPAWN_FD_COUNT + SPAWN_GROUPS_MAX + PLAN_MOUNTS_MAX <= FD_PASS_MAX, "all fit");
 
 struct spawn_request {
     uint32_t kind;        /* enum spawn_kind */
@@ -59,7 +62,7 @@ struct spawn_request {
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE];
     char shell[WIRE_PATH_SIZE]; /* of a session; "": PLAN_SESSION_SHELL */
-    struct plan plan;           /* what it gets; tree_count says how many trees come along */
+    struct plan plan;           /* what it gets; plan_mount_count() of it come along */
 };
 
 enum report_kind {

@@ -136,10 +136,11 @@ static _Noreturn void spawner_loop(const struct spawner_setup *setup, int sock)
         if (msg_recv(sock, &req, sizeof(req), &n, &extra) < 0 || n == 0)
             _exit(0);
         want = n == sizeof(req) && req.cgroup_fds <= SPAWN_GROUPS_MAX &&
-                       req.plan.tree_count <= POLICY_TREES_MAX
+                       req.plan.tree_count <= POLICY_TREES_MAX &&
+                       req.plan.skill_count <= POLICY_SKILLS_MAX
                    ? fds_wanted(&req)
                    : 0;
-        more = want > 0 ? req.cgroup_fds + req.plan.tree_count : 0;
+        more = want > 0 ? req.cgroup_fds + plan_mount_count(&req.plan) : 0;
         if (want > 0 && extra.nfds == want + more) {
             for (size_t i = 0; i < SPAWN_FD_COUNT; i++)
                 fds[i] = i < want ? extra.fds[i] : -1;

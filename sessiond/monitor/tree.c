@@ -30,6 +30,7 @@
 #include "policy/plan.h"
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/mountapi.h"
+#include "sessiond/monitor/ownroot.h"
 
 #include "common/banned.h"
 
@@ -183,17 +184,6 @@ static int entries_apply(const struct plan_entry *entries, size_t count, const c
     return 0;
 }
 
-static int pivot(const char **ret_what)
-{
-    *ret_what = "pivot_root";
-    if (chdir(BUILD_DIR) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-        return -errno;
-    /* The old root now lies over the new one at "."; pivot_root(2), "pivot_root(".", ".")". */
-    if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return -errno;
-    return 0;
-}
-
 int tree_enter_base(const struct tree_texts *texts, const char **ret_what)
 {
     int r;
@@ -213,7 +203,8 @@ int tree_enter_base(const struct tree_texts *texts, const char **ret_what)
                    strlen(texts->resolv_conf));
     if (r < 0)
         return r;
-    r = pivot(ret_what);
+    *ret_what = "pivot_root";
+    r = root_turn(BUILD_DIR);
     if (r < 0)
         return r;
     *ret_what = "/";
@@ -298,14 +289,37 @@ static int home_bind(const struct spawn_request *req, int home_fd)
     return r < 0 ? r : mount_attach(home_fd, path);
 }
 
-/* What runs and sessions have in common; /etc/atelier is still writable afterwards. */
+/* A root of its own, with the places of the trees, for who has any: for others there are none. */
+static int trees_add(const struct spawn_request *req, const int *tree_fds, const char **ret_what)
+{
+    int r;
+
+    if (req->plan.tree_count == 0)
+        return 0;
+    r = ownroot_enter(ret_what);
+    if (r == 0)
+        r = hosttree_attach(&req->plan, tree_fds, ret_what);
+    return r < 0 ? r : ownroot_seal();
+}
+
+static int skills_add(const struct spawn_request *req, const int *tree_fds, const char **ret_what)
+{
+    return req->plan.skill_count > 0 ? hosttree_attach_skills(&req->plan, tree_fds, ret_what) : 0;
+}
+
+/*
+ * What runs and sessions have in common; /etc/atelier is still writable afterwards. The root first:
+ * what is mounted before would be mounted a second time in it.
+ */
 static int own_add(const struct spawn_request *req, const struct tree_texts *texts,
                    const int *tree_fds, const char **ret_what)
 {
     struct plan_entry own[PLAN_OWN_MAX];
     size_t count;
-    int r;
+    int r = trees_add(req, tree_fds, ret_what);
 
+    if (r < 0)
+        return r;
     *ret_what = "proc";
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0)
         return -errno;
@@ -314,7 +328,7 @@ static int own_add(const struct spawn_request *req, const struct tree_texts *tex
         own[PLAN_PLACE_TMP].bytes *= 2;
     r = entries_apply(own, count, "", ret_what);
     if (r == 0)
-        r = hosttree_attach(&req->plan, tree_fds, ret_what);
+        r = skills_add(req, tree_fds, ret_what);
     if (r < 0)
         return r;
     *ret_what = "etc/atelier";

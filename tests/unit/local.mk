@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: ISC
 # --- common, plan, descriptor checks
-check_PROGRAMS += test_common test_plan test_fdcheck
-TESTS += test_common test_plan test_fdcheck
+check_PROGRAMS += test_common test_plan test_fdcheck test_skill
+TESTS += test_common test_plan test_fdcheck test_skill
+test_skill_SOURCES = %D%/test_skill.c
+test_skill_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_skill_LDADD = libpolicy.la libcommon.la $(CONFUSE_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 test_common_SOURCES = %D%/test_common.c
 test_common_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_common_LDADD = libcommon.la $(CMOCKA_LIBS)
@@ -30,6 +33,7 @@ TESTS += %D%/tst_apparmor %D%/tst_install %D%/tst_syscalls_page %D%/tst_units
 check_PROGRAMS += test_lease
 TESTS += test_lease
 test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c \
+	sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c sessiond/monitor/skills.c \
 	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
 	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
@@ -48,7 +52,7 @@ test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LI
 # --- processor time. It has a count of its own in place of a leaf's.
 check_PROGRAMS += test_hosttree
 TESTS += test_hosttree
-test_hosttree_SOURCES = %D%/test_hosttree.c sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c
+test_hosttree_SOURCES = %D%/test_hosttree.c sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c sessiond/monitor/skills.c
 test_hosttree_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_hosttree_LDADD = libcommon.la $(CMOCKA_LIBS)
 

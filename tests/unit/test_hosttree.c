@@ -106,7 +106,7 @@ static void the_kernels_own_lines_are_understood(void **state)
 static void a_silent_server_stops_nobody(void **state)
 {
     char dir[] = "/tmp/atelier-hosttree-XXXXXX", options[96];
-    int server = open("/dev/fuse", O_RDWR | O_CLOEXEC), fds[POLICY_TREES_MAX];
+    int server = open("/dev/fuse", O_RDWR | O_CLOEXEC), fds[PLAN_MOUNTS_MAX];
     struct plan plan = {.tree_count = 1};
     const char *what = NULL;
 
@@ -134,9 +134,9 @@ static void a_silent_server_stops_nobody(void **state)
 static void another_directory_at_the_path_is_noticed(void **state)
 {
     char dir[] = "/tmp/atelier-hosttree-XXXXXX", first[64], second[64], third[64];
-    struct hosttree_id ids[POLICY_TREES_MAX];
+    struct hosttree_id ids[PLAN_MOUNTS_MAX];
     struct plan plan = {.tree_count = 2};
-    int fds[POLICY_TREES_MAX];
+    int fds[PLAN_MOUNTS_MAX];
     const char *what = NULL;
 
     (void)state;
