@@ -161,6 +161,34 @@ enum wire_ns {
     WIRE_NS__COUNT,
 };
 
+/* Limits of a receipt: field, name in /proc/PID/limits, resource. */
+#define WIRE_RLIMITS(X)                                                                            \
+    X(nproc, "Max processes", RLIMIT_NPROC)                                                        \
+    X(nofile, "Max open files", RLIMIT_NOFILE)                                                     \
+    X(fsize, "Max file size", RLIMIT_FSIZE)                                                        \
+    X(core, "Max core file size", RLIMIT_CORE)                                                     \
+    X(memlock, "Max locked memory", RLIMIT_MEMLOCK)                                                \
+    X(msgqueue, "Max msgqueue size", RLIMIT_MSGQUEUE)                                              \
+    X(rtprio, "Max realtime priority", RLIMIT_RTPRIO)                                              \
+    X(nice, "Max nice priority", RLIMIT_NICE)                                                      \
+    X(cpu, "Max cpu time", RLIMIT_CPU)
+
+/* How it is known which filter a process has. */
+#define WIRE_FILTER_HOWS(X)                                                                        \
+    X(UNKNOWN, "unknown") /* a session of an earlier sessiond */                                   \
+    X(KERNEL, "kernel")   /* the kernel gave the program back, and it is ours, byte by byte */     \
+    X(LOADED, "loaded")   /* one filter more than before; this is the one that was to be loaded.   \
+                             This kernel, or what confines sessiond, gives no program back */
+
+enum wire_filter_how {
+#define WIRE_FILTER_ENUM(id, key) WIRE_FILTER_##id,
+    WIRE_FILTER_HOWS(WIRE_FILTER_ENUM)
+#undef WIRE_FILTER_ENUM
+        WIRE_FILTER__COUNT,
+};
+
+#define WIRE_HASH_SIZE 32u /* SHA-256 */
+
 /*
  * What the kernel said of the payload while it stood between filter load and exec. Every field is
  * read from /proc/PID, none is copied from the request.
@@ -181,7 +209,7 @@ struct wire_receipt {
     uint64_t cgroup_memory_max; /* bytes, 0: not limited by a cgroup */
     uint64_t cgroup_pids_max;   /* 0: not limited by a cgroup */
     char cgroup_leaf[WIRE_PATH_SIZE];
-    uint64_t rlimit_nproc, rlimit_nofile, rlimit_fsize; /* soft = hard; ~0 is unlimited */
+    uint64_t rlimit_nproc, rlimit_nofile, rlimit_fsize; /* hard; ~0 is unlimited */
     uint32_t mount_count;                               /* lines of mountinfo */
     uint32_t net_revision;  /* of the rules that the last canary round proved */
     uint32_t canary_age_ms; /* how long before this receipt that round ended */
@@ -191,10 +219,20 @@ struct wire_receipt {
     uint64_t cgroup_cpu_period_us; /* 0 without a quota */
     uint64_t cgroup_oom_group;     /* 1: out of memory ends all of the leaf */
     uint64_t rlimit_core;          /* hard, or 0 if the soft one is; ~0 is unlimited */
+    /* From here on: records of version 3. */
     /* Of the home on disk, of all runs and sessions of the user together. */
     uint64_t disk;       /* enum wire_disk */
     uint64_t disk_bytes; /* limits; 0: none */
     uint64_t disk_files;
+    uint64_t rlimit_memlock, rlimit_msgqueue, rlimit_rtprio, rlimit_nice; /* hard */
+    uint64_t rlimit_cpu; /* seconds; a hard limit one above the soft one counts as that one */
+    uint64_t sig_ignored, sig_blocked; /* bit n: signal n + 1 */
+    int32_t oom_score_adj;
+    uint32_t umask;
+    uint32_t mount_nosuid, mount_nodev; /* how many of mount_count have the flag */
+    uint32_t mount_loose; /* how many lack nosuid, or, not being /dev or /dev/pts, nodev */
+    uint32_t filter_how;  /* enum wire_filter_how */
+    uint8_t filter_sha256[WIRE_HASH_SIZE]; /* of its instructions, struct sock_filter each */
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX

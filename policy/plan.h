@@ -65,6 +65,10 @@ struct plan_rlimit {
 
 #define PLAN_RLIMITS_MAX 9
 
+/* Of a run; a session has what its login's process has, and what sshd and the shell make of it. */
+#define PLAN_RUN_UMASK     022
+#define PLAN_RUN_OOM_SCORE 500
+
 /*
  * Limits of one control group, where the host has them. 0 bytes of swap: what goes out to swap
  * would be memory beyond the limit.

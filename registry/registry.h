@@ -662,7 +662,11 @@ struct session_row {
     int64_t started_us;
     int64_t ended_us;
     char end[STATUS_SIZE]; /* "" until ended */
+    /* JSON, borrowed. NULL: what is there stays. Rows that are read have none. */
+    const char *receipt;
 };
+
+#define SESSION_RECEIPT_MAX 16384u
 
 /* Insert or update by session_id, durably. Return: 0, -EINVAL, or a negative errno. */
 int session_put(struct registry *reg, const struct session_row *row);

@@ -188,6 +188,10 @@ static const char *const schema_steps[SCHEMA_VERSION] = {
     "  OR EXISTS (SELECT 1 FROM used_names WHERE id = new.id OR name = new.name)"
     " BEGIN SELECT RAISE(ABORT, 'an id or a name would be used again'); END;"
     "PRAGMA user_version = 3;",
+
+    /* What was enforced on a session, as GET /v1/sessions/ID shows it; '' if it is older. */
+    "ALTER TABLE sessions ADD COLUMN receipt TEXT NOT NULL DEFAULT '';"
+    "PRAGMA user_version = 4;",
 };
 
 _Static_assert(REGISTRY_APPLICATION_ID == 1096043602, "as in step 0");

@@ -9,7 +9,7 @@ struct registry;
 struct registry_options;
 
 /* PRAGMA user_version of a database that this program reads and writes. */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 /* PRAGMA application_id: "AT" "LR", so that file(1) can tell. */
 #define REGISTRY_APPLICATION_ID 0x41544c52

@@ -19,7 +19,9 @@ static bool session_row_is_valid(const struct session_row *row)
     return hex_id_is_valid(row->session_id, SESSION_ID_SIZE) &&
            memchr(row->service, '\0', sizeof(row->service)) &&
            memchr(row->line, '\0', sizeof(row->line)) &&
-           memchr(row->rhost, '\0', sizeof(row->rhost)) && memchr(row->end, '\0', sizeof(row->end));
+           memchr(row->rhost, '\0', sizeof(row->rhost)) &&
+           memchr(row->end, '\0', sizeof(row->end)) &&
+           (!row->receipt || strlen(row->receipt) <= SESSION_RECEIPT_MAX);
 }
 
 static int session_row_put(struct registry *reg, const struct session_row *row)
@@ -34,6 +36,7 @@ static int session_row_put(struct registry *reg, const struct session_row *row)
     stmt_int(&st, 6, row->started_us);
     stmt_int(&st, 7, row->ended_us);
     stmt_text(&st, 8, row->end);
+    stmt_text(&st, 9, row->receipt ? row->receipt : "");
     return stmt_run(&st, "store a session");
 }
 

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libsessiond_shared.la
 libsessiond_shared_la_SOURCES = \
 	%D%/shared/listen_fds.c %D%/shared/listen_fds.h \
+	%D%/shared/sha256.c %D%/shared/sha256.h \
 	%D%/shared/log.c %D%/shared/log.h \
 	%D%/shared/notify.c %D%/shared/notify.h
 

@@ -71,7 +71,8 @@ static bool is_session_id(const char id[WIRE_SESSION_ID_SIZE])
 static bool receipt_is_good(const struct wire_receipt *r)
 {
     return r->group_count <= WIRE_GROUPS_MAX && r->cgroup_mode <= WIRE_CGROUP_V2 &&
-           IS_TEXT(r->cgroup_leaf) && r->disk < WIRE_DISK__COUNT;
+           r->filter_how < WIRE_FILTER__COUNT && r->disk < WIRE_DISK__COUNT &&
+           IS_TEXT(r->cgroup_leaf);
 }
 
 static bool status_is_good(const struct wire_status *m)

@@ -3,6 +3,7 @@
 #include "sessiond/api/json_out.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -145,22 +146,62 @@ static json_t *disk(const struct wire_receipt *r)
 
 static json_t *rlimits(const struct wire_receipt *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "nproc", limit(r->rlimit_nproc, UINT64_MAX), "nofile",
-                     limit(r->rlimit_nofile, UINT64_MAX), "fsize",
-                     limit(r->rlimit_fsize, UINT64_MAX), "core", limit(r->rlimit_core, UINT64_MAX));
+    json_t *all = json_object();
+
+#define RLIMIT_JSON(field, key, resource)                                                          \
+    (void)json_object_set_new(all, #field, limit(r->rlimit_##field, UINT64_MAX));
+    WIRE_RLIMITS(RLIMIT_JSON)
+#undef RLIMIT_JSON
+    return all;
+}
+
+static json_t *mount_flags(const struct wire_receipt *r)
+{
+    return json_pack("{s:I, s:I, s:I}", "nosuid", (json_int_t)r->mount_nosuid, "nodev",
+                     (json_int_t)r->mount_nodev, "loose", (json_int_t)r->mount_loose);
+}
+
+const char *json_filter_how(uint32_t how)
+{
+    static const char *const hows[WIRE_FILTER__COUNT] = {
+#define FILTER_KEY(id, key) [WIRE_FILTER_##id] = (key),
+        WIRE_FILTER_HOWS(FILTER_KEY)
+#undef FILTER_KEY
+    };
+
+    return how < WIRE_FILTER__COUNT ? hows[how] : hows[WIRE_FILTER_UNKNOWN];
+}
+
+static json_t *filter(const struct wire_receipt *r)
+{
+    char hex[2 * WIRE_HASH_SIZE + 1];
+
+    (void)sodium_bin2hex(hex, sizeof(hex), r->filter_sha256, sizeof(r->filter_sha256));
+    return json_pack("{s:o, s:s}", "sha256",
+                     r->filter_how == WIRE_FILTER_UNKNOWN ? json_null() : json_string(hex), "how",
+                     json_filter_how(r->filter_how));
+}
+
+static json_t *signals(const struct wire_receipt *r)
+{
+    return json_pack("{s:o, s:o}", "ignored", cap_set(r->sig_ignored), "blocked",
+                     cap_set(r->sig_blocked));
 }
 
 json_t *json_of_receipt(const struct wire_receipt *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I}",
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:I, s:o,"
+                     " s:o, s:I, s:o, s:I, s:I}",
                      "uid", u32_array(r->uid, 4), "gid", u32_array(r->gid, 4), "groups",
                      u32_array(r->groups, r->group_count), "capabilities", capabilities(r),
                      "no_new_privs", (json_int_t)r->no_new_privs, "seccomp", (json_int_t)r->seccomp,
-                     "seccomp_filters", (json_int_t)r->seccomp_filters, "namespaces", namespaces(r),
-                     "net", is_own(r, WIRE_NS_NET) ? "none" : "public", "cgroup", cgroup(r),
-                     "rlimits", rlimits(r), "disk", disk(r), "mounts", (json_int_t)r->mount_count,
-                     "net_revision", (json_int_t)r->net_revision, "canary_age_ms",
-                     (json_int_t)r->canary_age_ms);
+                     "seccomp_filters", (json_int_t)r->seccomp_filters, "filter", filter(r),
+                     "namespaces", namespaces(r), "net", is_own(r, WIRE_NS_NET) ? "none" : "public",
+                     "cgroup", cgroup(r), "rlimits", rlimits(r), "disk", disk(r), "mounts",
+                     (json_int_t)r->mount_count, "mount_flags", mount_flags(r), "umask",
+                     json_sprintf("%04o", r->umask), "oom_score_adj", (json_int_t)r->oom_score_adj,
+                     "signals", signals(r), "net_revision", (json_int_t)r->net_revision,
+                     "canary_age_ms", (json_int_t)r->canary_age_ms);
 }
 
 const char *json_link_state(const struct link *l, int64_t now_s)

@@ -61,6 +61,9 @@ json_t *json_of_outcome(const struct outcome *outcome, uint64_t out_bytes);
 
 const char *json_cgroup_mode(uint32_t mode);
 const char *json_disk_mode(uint64_t disk);
+
+/* "kernel", "loaded" or "unknown": how it is known which filter there is. Static. */
+const char *json_filter_how(uint32_t how);
 const char *json_canary(uint32_t canary);
 
 #endif

@@ -4,16 +4,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
+#include "common/cleanup.h"
 #include "common/str.h"
 #include "sessiond/api/app.h"
 #include "sessiond/api/clock.h"
 #include "sessiond/api/core.h"
+#include "sessiond/api/json_out.h"
 #include "sessiond/api/login.h"
 #include "sessiond/api/outcome.h"
 #include "sessiond/shared/log.h"
@@ -314,6 +317,30 @@ static bool may_stay(const struct session_table *t, struct session *s, bool is_n
     return r == 0 && login_state_may(user.state);
 }
 
+/* The receipt as it goes into the audit; NULL if there is no memory for it. */
+static char *receipt_text(const struct wire_receipt *r)
+{
+    json_t *json = json_of_receipt(r);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+    json_decref(json);
+    return text;
+}
+
+/* For the journal; all of it is in the audit. */
+static void log_receipt(const struct session *s)
+{
+    const struct wire_receipt *r = &s->m.receipt;
+    char hash[2 * WIRE_HASH_SIZE + 1];
+
+    (void)sodium_bin2hex(hash, sizeof(hash), r->filter_sha256, sizeof(r->filter_sha256));
+    log_info("session receipt session=%s seccomp=%u filter=%s:%s cgroup=%s leaf=%s mounts=%u"
+             " net_revision=%u canary_age_ms=%u",
+             s->session_id, r->seccomp, json_filter_how(r->filter_how), hash,
+             json_cgroup_mode(r->cgroup_mode), r->cgroup_leaf, r->mount_count, r->net_revision,
+             r->canary_age_ms);
+}
+
 /* The entry that a message is about. *ret_s is NULL if sessiond has one that we do not know. */
 static int find_started(const struct session_table *t, const struct wire_session_started *m,
                         struct session **ret_s)
@@ -330,6 +357,7 @@ static int find_started(const struct session_table *t, const struct wire_session
 
 int session_table_started(struct session_table *t, const struct wire_session_started *m)
 {
+    cleanup_free char *receipt = receipt_text(&m->receipt);
     bool is_new = m->head.tag != 0, is_audited;
     struct session_row row;
     struct session *s;
@@ -351,12 +379,14 @@ int session_table_started(struct session_table *t, const struct wire_session_sta
     (void)str_copy(s->session_id, sizeof(s->session_id), m->session_id);
     s->m = *m;
     row = row_of(s);
-    is_audited = row_put(t, &row) == 0;
+    row.receipt = receipt;
+    is_audited = row_put(t, &row) == 0 && receipt;
     if (!may_stay(t, s, is_new) || (is_new && !is_audited))
         s->is_killed = true;
     log_notice("session %s user=%s uid=%u session=%s service=%s line=%s rhost=%s%s",
                is_new ? "opened" : "found", s->name[0] ? s->name : "?", s->uid, s->session_id,
                m->service, m->line, m->rhost, s->is_killed ? " killed=yes" : "");
+    log_receipt(s);
     if (s->is_killed)
         (void)send_kill(t, s->session_id);
     return 0;

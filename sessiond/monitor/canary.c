@@ -24,6 +24,7 @@
 #include "common/ids.h"
 #include "common/sabotage.h"
 #include "sessiond/monitor/clock.h"
+#include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/listener.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/spawned.h"
@@ -62,6 +63,7 @@ struct canary {
     struct spawned probe;
     struct spawn_request probe_request;
     enum probe_state probe_state;
+    struct filter_proof *proof; /* of the probe's filter, under way, or NULL */
     struct event *probe_retry;
 
     bool in_round;
@@ -89,23 +91,44 @@ static void round_end(struct canary *c, enum wire_canary verdict, const char *wh
 
 static void probe_start(struct canary *c);
 
-static void probe_ready(struct canary *c, const struct msg_extra *extra)
+static void probe_refuse(struct canary *c, const char *what, int error)
 {
-    struct wire_receipt receipt;
-    const char *what = "receipt";
-    int r = receipt_read(extra->pid, NULL, &receipt);
+    filter_proof_cancel(c->proof);
+    c->proof = NULL;
+    log_error("the canary's probe is not confined as planned what=%s errno=%d", what, error);
+    spawned_kill(&c->probe);
+}
 
-    if (r == 0 && !SABOTAGED("verify"))
-        r = receipt_verify(&receipt, &c->probe_request, NULL, &what);
-    if (r == 0)
-        r = spawned_go(&c->probe);
-    if (r < 0) {
-        log_error("the canary's probe is not confined as planned what=%s errno=%d", what, -r);
-        spawned_kill(&c->probe);
+static void on_filter(void *arg, int result)
+{
+    struct canary *c = arg;
+
+    c->proof = NULL;
+    if (result == 0)
+        result = spawned_go(&c->probe);
+    if (result < 0) {
+        probe_refuse(c, "filter", -result);
         return;
     }
     c->probe_state = PROBE_LIVE;
     round_check(c);
+}
+
+/* As run.c does it with a payload. */
+static void probe_ready(struct canary *c, pid_t pid)
+{
+    struct wire_receipt receipt;
+    const char *what = "receipt";
+    int r = c->proof ? -EPROTO : filter_proof_begin(pid, FILTER_RUN, &c->proof);
+
+    if (r == 0)
+        r = receipt_read(pid, NULL, &receipt);
+    if (r == 0 && !SABOTAGED("verify"))
+        r = receipt_verify(&receipt, &c->probe_request, NULL, &what);
+    if (r < 0)
+        probe_refuse(c, what, -r);
+    else
+        filter_proof_finish(c->proof, on_filter, c);
 }
 
 static void probe_on_packet(void *arg, const void *buf, size_t size, const struct msg_extra *extra)
@@ -122,7 +145,7 @@ static void probe_on_packet(void *arg, const void *buf, size_t size, const struc
 
         memcpy(&rep, buf, sizeof(rep));
         if (rep.kind == REPORT_READY && extra->uid == ID_CANARY)
-            probe_ready(c, extra);
+            probe_ready(c, extra->pid);
         else if (rep.kind == REPORT_FAILED)
             log_error("the canary's probe does not start step=%u errno=%u what=%s", rep.step,
                       rep.error, rep.what);
@@ -135,6 +158,8 @@ static void probe_on_dead(void *arg)
     struct timeval tv = ms_timeval(PROBE_RETRY_MS);
 
     spawned_done(&c->probe);
+    filter_proof_cancel(c->proof);
+    c->proof = NULL;
     c->probe_state = PROBE_GONE;
     log_warning("the canary's probe is gone: nothing is started until it is back");
     (void)event_add(c->probe_retry, &tv);
@@ -590,6 +615,7 @@ void canary_free(struct canary *c)
         if (events[i])
             event_free(events[i]);
     }
+    filter_proof_cancel(c->proof);
     spawned_done(&c->probe);
     listener_stop(&c->listener);
     free(c);

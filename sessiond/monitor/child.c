@@ -38,8 +38,7 @@
 
 #include "common/banned.h"
 
-#define PATH_ROOM     256
-#define RUN_OOM_SCORE "500"
+#define PATH_ROOM 256
 
 static int null_open(void)
 {
@@ -67,12 +66,14 @@ static int step_stdio(const int fds[SPAWN_FD_COUNT])
 static int priority_reset(void)
 {
     cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    char score[16];
 
+    (void)snprintf(score, sizeof(score), "%d", PLAN_RUN_OOM_SCORE);
     if (fd < 0)
         return -errno;
     if (setpriority(PRIO_PROCESS, 0, 0) < 0)
         return -errno;
-    return fd_write_full(fd, RUN_OOM_SCORE, strlen(RUN_OOM_SCORE));
+    return fd_write_full(fd, score, strlen(score));
 }
 
 static int step_rlimit(const struct plan *plan)
@@ -223,7 +224,7 @@ _Noreturn void child_main(const struct spawner_setup *setup, const struct spawn_
     int sock = fds[SPAWN_FD_SOCKET];
     struct payload payload = {0};
 
-    (void)umask(022);
+    (void)umask(PLAN_RUN_UMASK);
     step(sock, WIRE_STEP_STDIO, step_stdio(fds));
     step(sock, WIRE_STEP_RLIMIT, step_rlimit(&req->plan));
     step(sock, WIRE_STEP_GROUPS, step_groups(req));

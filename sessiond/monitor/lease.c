@@ -62,6 +62,28 @@ static const char *namespaces_fault(const struct wire_receipt *r, const struct l
     return NULL;
 }
 
+const char *lease_fault(const struct wire_receipt *r, const struct lease_terms *terms)
+{
+    const char *what;
+
+    if (!cgroup_leaf_matches(terms->leaf, r))
+        return "control group";
+    what = namespaces_fault(r, terms);
+    if (what)
+        return what;
+    if ((r->cap_inh | r->cap_bnd | r->cap_amb) != 0)
+        return "capabilities";
+    if (r->no_new_privs != 1)
+        return "no_new_privs";
+    if (r->seccomp != 2 || r->seccomp_filters != terms->filters_before + 1)
+        return "seccomp";
+    if (!receipt_limits_match(r, terms->plan))
+        return "rlimits";
+    if (r->mount_count == 0 || r->mount_loose != 0)
+        return "mount flags";
+    return NULL;
+}
+
 int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_receipt *ret_r,
                  const char **ret_what)
 {
@@ -72,23 +94,11 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
     e = receipt_read_login(holder, terms->leaf, &r);
     if (e < 0)
         return e;
-    *ret_what = "control group";
-    if (!cgroup_leaf_matches(terms->leaf, &r) || !cgroup_leaf_has(terms->leaf, terms->init))
-        return -EPERM;
-    *ret_what = namespaces_fault(&r, terms);
+    *ret_what = lease_fault(&r, terms);
     if (*ret_what)
         return -EPERM;
-    *ret_what = "capabilities";
-    if ((r.cap_inh | r.cap_bnd | r.cap_amb) != 0)
-        return -EPERM;
-    *ret_what = "no_new_privs";
-    if (r.no_new_privs != 1)
-        return -EPERM;
-    *ret_what = "seccomp";
-    if (r.seccomp != 2 || r.seccomp_filters != terms->filters_before + 1)
-        return -EPERM;
-    *ret_what = "rlimits";
-    if (!receipt_limits_match(&r, terms->plan))
+    *ret_what = "control group";
+    if (!cgroup_leaf_has(terms->leaf, terms->init))
         return -EPERM;
     *ret_what = receipt_places_fault(holder, terms->plan);
     if (*ret_what)

@@ -27,6 +27,9 @@ struct lease_terms {
     const struct cgroup_leaf *leaf;   /* where both processes have to be; NULL: none */
 };
 
+/* What of a receipt itself is not as it was told to be: NULL, or its name, static. */
+const char *lease_fault(const struct wire_receipt *r, const struct lease_terms *terms);
+
 /**
  * lease_verify() - Read the receipt of a login's process and compare it
  * @holder:   The process, waiting

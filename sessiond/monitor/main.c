@@ -8,7 +8,7 @@
  *      changed)
  *   3. network rules                       (before anything could use the network)
  *   4. filter and texts, then the spawner  (forked while this process is small and has no events)
- *   5. event loop, canary, core.sock, the watch over the rules
+ *   5. event loop, what the kernel says of a filter, canary, core.sock, the watch over the rules
  *   6. sessions that live already, session.sock; then what is left of those that do not
  *   7. READY
  * A step that fails ends the start: a host that cannot be confined gets no runs.
@@ -38,6 +38,7 @@
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/disk.h"
+#include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/guard.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
@@ -360,6 +361,12 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     m->base = event_base_new();
     if (!m->base)
         return -ENOMEM;
+    *ret_what = "what the kernel says of a system call filter";
+    filter_proof_program(FILTER_RUN, d->setup.filter, d->setup.filter_count);
+    r = filter_proof_init(m->base);
+    if (r < 0)
+        return r;
+    *ret_what = "the canary";
     r = canary_new(m->base, m->spawner_sock, &m->canary);
     if (r < 0)
         return r;

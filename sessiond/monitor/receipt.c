@@ -22,6 +22,8 @@
 #include "common/banned.h"
 
 #define STATUS_ROOM 8192
+#define MOUNTS_ROOM                                                                                \
+    65536 /* a run has 60 lines or so, and a few more for each tree of its profile */
 
 static const char *const ns_names[WIRE_NS__COUNT] = {"mnt", "pid",    "ipc", "uts",
                                                      "net", "cgroup", "user"};
@@ -136,7 +138,7 @@ static int seccomp_parse(const char *status, struct wire_receipt *r)
 
 static int status_parse(const char *status, struct wire_receipt *r)
 {
-    uint64_t nnp;
+    uint64_t nnp, mask;
 
     if (four_ids(status, "Uid", r->uid) < 0 || four_ids(status, "Gid", r->gid) < 0 ||
         groups_parse(status, r) < 0 || one_number(status, "CapInh", 16, &r->cap_inh) < 0 ||
@@ -144,9 +146,13 @@ static int status_parse(const char *status, struct wire_receipt *r)
         one_number(status, "CapEff", 16, &r->cap_eff) < 0 ||
         one_number(status, "CapBnd", 16, &r->cap_bnd) < 0 ||
         one_number(status, "CapAmb", 16, &r->cap_amb) < 0 ||
-        one_number(status, "NoNewPrivs", 10, &nnp) < 0 || seccomp_parse(status, r) < 0)
+        one_number(status, "NoNewPrivs", 10, &nnp) < 0 || seccomp_parse(status, r) < 0 ||
+        one_number(status, "Umask", 8, &mask) < 0 ||
+        one_number(status, "SigIgn", 16, &r->sig_ignored) < 0 ||
+        one_number(status, "SigBlk", 16, &r->sig_blocked) < 0)
         return -EPROTO;
     r->no_new_privs = (uint32_t)nnp;
+    r->umask = (uint32_t)mask;
     return 0;
 }
 
@@ -167,51 +173,116 @@ static int limit_word(const char **at, uint64_t *ret_v)
     return end == word || errno != 0 ? -EPROTO : 0;
 }
 
-/* Soft limit of one line of /proc/PID/limits. (prlimit(2) would ask for CAP_SYS_RESOURCE.) */
-static int limit_parse(const char *limits, const char *key, uint64_t *ret_v)
+/* Both limits of one line of /proc/PID/limits. (prlimit(2) would ask for CAP_SYS_RESOURCE.) */
+static int limit_parse(const char *limits, const char *key, uint64_t *ret_soft, uint64_t *ret_hard)
 {
     const char *line = strstr(limits, key);
 
     if (!line)
         return -EPROTO;
     line += strlen(key);
-    return limit_word(&line, ret_v);
+    return limit_word(&line, ret_soft) < 0 || limit_word(&line, ret_hard) < 0 ? -EPROTO : 0;
 }
 
-/* The limit of core files: at 0 a pattern that is a pipe gets the dump, and up to the hard limit
- * it can be raised. Source: core(5), do_coredump() of the kernel. */
-static int core_parse(const char *limits, uint64_t *ret_v)
+/*
+ * The hard limit says how far the soft one can be raised. Of core files a soft limit of 0 counts:
+ * at it a pattern that is a pipe gets the dump (core(5), do_coredump() of the kernel). Of processor
+ * time the hard one is a second behind (child.c).
+ */
+static uint64_t limit_of(int resource, uint64_t soft, uint64_t hard)
 {
-    static const char key[] = "Max core file size";
-    const char *line = strstr(limits, key);
-    uint64_t soft, hard;
-
-    if (!line)
-        return -EPROTO;
-    line += sizeof(key) - 1;
-    if (limit_word(&line, &soft) < 0 || limit_word(&line, &hard) < 0)
-        return -EPROTO;
-    *ret_v = soft == 0 ? 0 : hard;
-    return 0;
+    if (resource == RLIMIT_CORE && soft == 0)
+        return 0;
+    if (resource == RLIMIT_CPU && hard != UINT64_MAX)
+        return hard - 1 > soft ? hard - 1 : soft;
+    return hard;
 }
 
 static int limits_parse(const char *limits, struct wire_receipt *r)
 {
-    if (limit_parse(limits, "Max processes", &r->rlimit_nproc) < 0 ||
-        limit_parse(limits, "Max open files", &r->rlimit_nofile) < 0 ||
-        limit_parse(limits, "Max file size", &r->rlimit_fsize) < 0 ||
-        core_parse(limits, &r->rlimit_core) < 0)
-        return -EPROTO;
+    uint64_t soft, hard;
+
+#define LIMIT_PARSE(field, key, resource)                                                          \
+    if (limit_parse(limits, key, &soft, &hard) < 0)                                                \
+        return -EPROTO;                                                                            \
+    r->rlimit_##field = limit_of(resource, soft, hard);
+    WIRE_RLIMITS(LIMIT_PARSE)
+#undef LIMIT_PARSE
     return 0;
 }
 
-static uint32_t lines_count(const char *text)
+/* One of the words between commas up to the next space. */
+static bool has_option(const char *options, const char *word)
 {
-    uint32_t n = 0;
+    size_t len = strlen(word);
 
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
+    for (;;) {
+        size_t n = strcspn(options, ", \n");
+
+        if (n == len && strncmp(options, word, len) == 0)
+            return true;
+        if (options[n] != ',')
+            return false;
+        options += n + 1;
+    }
+}
+
+/* Where devices are meant to be. */
+static bool has_devices(const char *place)
+{
+    return strncmp(place, "/dev ", 5) == 0 || strncmp(place, "/dev/pts ", 9) == 0;
+}
+
+/* Fields of a line: id, parent, device, root, place, options. Source: proc(5), mountinfo. */
+static int mounts_parse(const char *text, struct wire_receipt *r)
+{
+    for (; *text; text += strcspn(text, "\n") + 1) {
+        const char *place = text, *options;
+        bool is_nosuid, is_nodev;
+
+        for (int field = 1; field < 5; field++) {
+            place += strcspn(place, " \n");
+            if (*place++ != ' ')
+                return -EPROTO;
+        }
+        options = place + strcspn(place, " \n");
+        if (*options++ != ' ' || !strchr(options, '\n'))
+            return -EPROTO;
+        is_nosuid = has_option(options, "nosuid");
+        is_nodev = has_option(options, "nodev");
+        r->mount_count++;
+        r->mount_nosuid += is_nosuid;
+        r->mount_nodev += is_nodev;
+        r->mount_loose += !is_nosuid || (!is_nodev && !has_devices(place));
+    }
+    return 0;
+}
+
+static int mounts_read(int proc_fd, struct wire_receipt *r)
+{
+    static char text[MOUNTS_ROOM];
+    int e = file_read_text(proc_fd, "mountinfo", text, sizeof(text));
+
+    if (e < 0)
+        return e;
+    /* Cut: more than can be looked at is more than can be promised. */
+    return strlen(text) == sizeof(text) - 1 ? -E2BIG : mounts_parse(text, r);
+}
+
+static int oom_score_read(int proc_fd, struct wire_receipt *r)
+{
+    char text[16], *end;
+    int e = file_read_text(proc_fd, "oom_score_adj", text, sizeof(text));
+    long v;
+
+    if (e < 0)
+        return e;
+    errno = 0;
+    v = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\n')
+        return -EPROTO;
+    r->oom_score_adj = (int32_t)v;
+    return 0;
 }
 
 int receipt_filters(pid_t pid, uint32_t *ret_filters)
@@ -280,12 +351,12 @@ static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
         e = file_read_text(proc_fd, "cgroup", buf, sizeof(buf));
     if (e == 0)
         e = cgroup_leaf_read(leaf, buf, pid, &r);
+    if (e == 0)
+        e = mounts_read(proc_fd, &r);
+    if (e == 0)
+        e = oom_score_read(proc_fd, &r);
     if (e < 0)
         return e;
-    e = file_read_text(proc_fd, "mountinfo", buf, sizeof(buf));
-    if (e < 0)
-        return e;
-    r.mount_count = lines_count(buf);
     for (unsigned i = 0; i < WIRE_NS__COUNT; i++) {
         if (r.ns_inode[i] != host_ns[i])
             r.ns_own |= 1u << i;
@@ -330,27 +401,29 @@ static bool groups_match(const struct wire_receipt *r, const struct spawn_reques
     return true;
 }
 
+/* What a receipt shows of a resource. Return: false if it does not tell of that one. */
+static bool limit_seen(const struct wire_receipt *r, int resource, uint64_t *ret_v)
+{
+#define LIMIT_SEEN(field, key, number)                                                             \
+    if (resource == (number)) {                                                                    \
+        *ret_v = r->rlimit_##field;                                                                \
+        return true;                                                                               \
+    }
+    WIRE_RLIMITS(LIMIT_SEEN)
+#undef LIMIT_SEEN
+    return false;
+}
+
 /* At most what the plan says; less where sessiond itself was given less, and less is stronger. */
 bool receipt_limits_match(const struct wire_receipt *r, const struct plan *plan)
 {
-    const struct {
-        int resource;
-        uint64_t value;
-    } read_back[] = {
-        {RLIMIT_NPROC, r->rlimit_nproc},
-        {RLIMIT_NOFILE, r->rlimit_nofile},
-        {RLIMIT_FSIZE, r->rlimit_fsize},
-        {RLIMIT_CORE, r->rlimit_core},
-    };
+    for (uint32_t i = 0; i < plan->rlimit_count; i++) {
+        const struct plan_rlimit *p = &plan->rlimits[i];
+        uint64_t seen;
 
-    for (size_t i = 0; i < sizeof(read_back) / sizeof(read_back[0]); i++) {
-        for (uint32_t k = 0; k < plan->rlimit_count; k++) {
-            const struct plan_rlimit *p = &plan->rlimits[k];
-
-            if (p->resource == read_back[i].resource &&
-                (read_back[i].value > p->value || (p->is_exact && read_back[i].value < p->value)))
-                return false;
-        }
+        if (!limit_seen(r, p->resource, &seen) || seen > p->value ||
+            (p->is_exact && seen < p->value))
+            return false;
     }
     return true;
 }
@@ -373,20 +446,6 @@ static bool tree_matches(int root_fd, const char *path)
     struct statfs fs;
 
     return fd >= 0 && fstatfs(fd, &fs) == 0 && ((long)fs.f_flags & wanted) == wanted;
-}
-
-static bool cpu_time_matches(int proc_fd, const struct plan *plan)
-{
-    char buf[STATUS_ROOM];
-    uint64_t seconds;
-
-    for (uint32_t i = 0; i < plan->rlimit_count; i++) {
-        if (plan->rlimits[i].resource != RLIMIT_CPU)
-            continue;
-        return file_read_text(proc_fd, "limits", buf, sizeof(buf)) == 0 &&
-               limit_parse(buf, "Max cpu time", &seconds) == 0 && seconds <= plan->rlimits[i].value;
-    }
-    return true;
 }
 
 const char *receipt_places_fault(pid_t pid, const struct plan *plan)
@@ -414,7 +473,7 @@ const char *receipt_places_fault(pid_t pid, const struct plan *plan)
         if (!tree_matches(root_fd, path))
             return "skills";
     }
-    return cpu_time_matches(proc_fd, plan) ? NULL : "processor time";
+    return NULL;
 }
 
 static bool is_own(const struct wire_receipt *r, enum wire_ns ns)
@@ -422,8 +481,8 @@ static bool is_own(const struct wire_receipt *r, enum wire_ns ns)
     return (r->ns_own & (1u << ns)) != 0;
 }
 
-int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
-                   const struct cgroup_leaf *leaf, const char **ret_what)
+const char *receipt_fault(const struct wire_receipt *r, const struct spawn_request *req,
+                          const struct cgroup_leaf *leaf)
 {
     const struct {
         bool holds;
@@ -444,14 +503,24 @@ int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req
         {is_own(r, WIRE_NS_CGROUP), "cgroup namespace"},
         {is_own(r, WIRE_NS_NET) == (req->net == WIRE_NET_NONE), "network namespace"},
         {!is_own(r, WIRE_NS_USER), "user namespace"},
+        {r->mount_count > 0 && r->mount_loose == 0, "mount flags"},
+        {r->umask == PLAN_RUN_UMASK, "umask"},
+        {(r->sig_ignored | r->sig_blocked) == 0, "signals"},
+        {r->oom_score_adj == PLAN_RUN_OOM_SCORE, "oom_score_adj"},
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-        if (!checks[i].holds) {
-            *ret_what = checks[i].what;
-            return -EPERM;
-        }
+        if (!checks[i].holds)
+            return checks[i].what;
     }
-    *ret_what = receipt_places_fault((pid_t)r->pid, &req->plan);
+    return NULL;
+}
+
+int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
+                   const struct cgroup_leaf *leaf, const char **ret_what)
+{
+    *ret_what = receipt_fault(r, req, leaf);
+    if (!*ret_what)
+        *ret_what = receipt_places_fault((pid_t)r->pid, &req->plan);
     return *ret_what ? -EPERM : 0;
 }

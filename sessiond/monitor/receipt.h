@@ -21,7 +21,8 @@ int receipt_init(void);
  * receipt_read() - Read everything about a process that stands still
  * @pid:   The payload, on the host; it waits for "go", so the number is its own
  * @leaf:  Where it should be; NULL without control groups
- * @ret_r: Filled in but for net_revision and canary_age_ms, which the canary knows
+ * @ret_r: Filled in but for net_revision and canary_age_ms, which the canary knows, and for the
+ *         filter, which filter_proof.h does
  *
  * Source: proc(5), namespaces(7).
  *
@@ -49,7 +50,7 @@ uint64_t receipt_host_namespace(enum wire_ns ns);
 bool receipt_limits_match(const struct wire_receipt *r, const struct plan *plan);
 
 /**
- * receipt_places_fault() - What a receipt has no field for: sizes of file systems, processor time
+ * receipt_places_fault() - What a receipt has no field for: sizes of file systems, trees
  * @pid:   The process of the receipt, which still stands still
  *
  * Asked of the kernel through /proc/PID/root, where nobody but root has made anything yet.
@@ -57,6 +58,10 @@ bool receipt_limits_match(const struct wire_receipt *r, const struct plan *plan)
  * Return: NULL if all is as the plan says, else what is not, static.
  */
 const char *receipt_places_fault(pid_t pid, const struct plan *plan);
+
+/* What of a receipt itself is not as asked for: NULL, or its name, static. No system call. */
+const char *receipt_fault(const struct wire_receipt *r, const struct spawn_request *req,
+                          const struct cgroup_leaf *leaf);
 
 /**
  * receipt_verify() - Compare a receipt with what was asked for

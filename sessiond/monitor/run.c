@@ -22,6 +22,7 @@
 #include "sessiond/monitor/cpu_watch.h"
 #include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/fdcheck.h"
+#include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/receipt.h"
@@ -35,7 +36,7 @@
 
 enum run_state {
     RUN_STATE_CANARY,
-    RUN_STATE_SPAWNING,
+    RUN_STATE_SPAWNING, /* and, last, until the receipt is complete */
     RUN_STATE_RUNNING,
 };
 
@@ -63,7 +64,9 @@ struct run {
     struct disk_user disk_user;
     struct spawned spawned;
     struct spawn_request request;
-    struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
+    struct filter_proof *proof;       /* under way, or NULL */
+    struct wire_run_started *started; /* to be told when it is there; NULL before and after */
+    struct cgroup_leaf *leaf;         /* NULL: not made yet, or no control groups */
     char run_id[WIRE_SESSION_ID_SIZE];
     int fds[WIRE_RUN_FD_COUNT];
 };
@@ -179,6 +182,8 @@ static void run_end(struct run *run)
     }
     m->run_count--;
     canary_cancel(m->canary, &run->waiter);
+    filter_proof_cancel(run->proof);
+    free(run->started);
     if (run->timer)
         event_free(run->timer);
     cpu_watch_done(&run->cpu_watch);
@@ -251,51 +256,83 @@ static int cpu_limit_begin(struct run *run, const struct wire_receipt *receipt)
                            on_cpu_used, run);
 }
 
-/* The payload stands at its stop point: read, compare, tell, let go. */
-static void payload_ready(struct run *run, const struct msg_extra *extra)
+/* The proof first: while its process is held the init cannot end, for it has to reap it. */
+static void run_refuse(struct run *run, enum wire_step step, int error, const char *what)
 {
-    struct monitor *m = run->monitor;
-    struct wire_run_started msg = {
-        .head = {.type = WIRE_RUN_STARTED, .size_bytes = sizeof(msg), .tag = run->tag}};
-    const char *what = "";
-    int r = receipt_read(extra->pid, run->leaf, &msg.receipt);
+    filter_proof_cancel(run->proof);
+    run->proof = NULL;
+    run_note_failure(run, step, error, what);
+    run_stop(run);
+}
 
-    if (r < 0) {
-        run_note_failure(run, WIRE_STEP_RECEIPT, -r, "");
-        run_stop(run);
+/* The last word of the kernel is there: tell, and let the payload go. */
+static void on_filter(void *arg, int result)
+{
+    struct run *run = arg;
+    struct monitor *m = run->monitor;
+    cleanup_free struct wire_run_started *msg = run->started;
+
+    run->proof = NULL;
+    run->started = NULL;
+    if (run->kill_asked || run->has_failed)
+        return;
+    if (result < 0) {
+        run_refuse(run, WIRE_STEP_VERIFY, result == -EBADMSG ? 0 : -result, "filter");
         return;
     }
-    if (!SABOTAGED("verify") && receipt_verify(&msg.receipt, &run->request, run->leaf, &what) < 0) {
-        run_note_failure(run, WIRE_STEP_VERIFY, 0, what);
-        run_stop(run);
-        return;
-    }
-    if (hosttree_verify(extra->pid, &run->request.plan, run->mounts) < 0) {
-        run_note_failure(run, WIRE_STEP_VERIFY, 0, "trees");
-        run_stop(run);
-        return;
-    }
-    r = disk_read(m->disk, &run->disk_user, extra->pid, &msg.receipt);
-    if (r < 0 && !SABOTAGED("verify")) {
-        run_note_failure(run, WIRE_STEP_VERIFY, -r, "disk");
-        run_stop(run);
-        return;
-    }
-    msg.receipt.net_revision = m->net_revision;
-    msg.receipt.canary_age_ms = canary_age_ms(m->canary);
-    if (cpu_limit_begin(run, &msg.receipt) < 0) {
-        run_note_failure(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
-        run_stop(run);
+    filter_proof_fill(FILTER_RUN, &msg->receipt);
+    msg->receipt.net_revision = m->net_revision;
+    msg->receipt.canary_age_ms = canary_age_ms(m->canary);
+    if (cpu_limit_begin(run, &msg->receipt) < 0) {
+        run_refuse(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
         return;
     }
     if (timer_set(run, run->request.plan.wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
-        run_note_failure(run, WIRE_STEP_EXEC, EPIPE, "");
-        run_stop(run);
+        run_refuse(run, WIRE_STEP_EXEC, EPIPE, "");
         return;
     }
     run->state = RUN_STATE_RUNNING;
     run->started_us = clock_us();
-    core_send(m->core, &msg.head);
+    core_send(m->core, &msg->head);
+}
+
+/* The payload stands at its stop point: have the filter shown, read all else meanwhile, compare. */
+static void payload_ready(struct run *run, pid_t pid)
+{
+    struct wire_run_started *msg = calloc(1, sizeof(*msg));
+    const char *what = "";
+    int r;
+
+    if (!msg || run->started) {
+        free(msg);
+        run_refuse(run, WIRE_STEP_RECEIPT, msg ? EPROTO : ENOMEM, "");
+        return;
+    }
+    run->started = msg;
+    msg->head =
+        (struct wire_head){.type = WIRE_RUN_STARTED, .size_bytes = sizeof(*msg), .tag = run->tag};
+    r = filter_proof_begin(pid, FILTER_RUN, &run->proof);
+    if (r == 0)
+        r = receipt_read(pid, run->leaf, &msg->receipt);
+    if (r < 0) {
+        run_refuse(run, WIRE_STEP_RECEIPT, -r, "");
+        return;
+    }
+    if (!SABOTAGED("verify") &&
+        receipt_verify(&msg->receipt, &run->request, run->leaf, &what) < 0) {
+        run_refuse(run, WIRE_STEP_VERIFY, 0, what);
+        return;
+    }
+    if (hosttree_verify(pid, &run->request.plan, run->mounts) < 0) {
+        run_refuse(run, WIRE_STEP_VERIFY, 0, "trees");
+        return;
+    }
+    r = disk_read(run->monitor->disk, &run->disk_user, pid, &msg->receipt);
+    if (r < 0 && !SABOTAGED("verify")) {
+        run_refuse(run, WIRE_STEP_VERIFY, -r, "disk");
+        return;
+    }
+    filter_proof_finish(run->proof, on_filter, run);
 }
 
 static void run_on_packet(void *arg, const void *buf, size_t size, const struct msg_extra *extra)
@@ -317,7 +354,7 @@ static void run_on_packet(void *arg, const void *buf, size_t size, const struct 
         return;
     case REPORT_READY:
         if (run->state == RUN_STATE_SPAWNING && !run->kill_asked && !run->has_failed)
-            payload_ready(run, extra);
+            payload_ready(run, extra->pid);
         return;
     case REPORT_NO_EXEC:
         run->exec_error = rep.error;

@@ -13,6 +13,7 @@
 #include "common/sabotage.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/core.h"
+#include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/pidfd.h"
@@ -139,6 +140,7 @@ void session_free(struct session *s)
     }
     canary_cancel(m->canary, &s->waiter);
     disk_release(m->disk, &s->disk_user);
+    filter_proof_cancel(s->proof);
     spawned_done(&s->spawned);
     cgroup_leaf_drop(s->leaf);
     session_unwatch(&s->conn_event, &s->conn);
@@ -343,32 +345,27 @@ static int lease_check(const struct session *s, const struct session_lease *msg,
     return lease_verify(holder, &s->terms, ret_r, ret_what);
 }
 
+static void lease_refuse(struct session *s, int error, const char *what)
+{
+    filter_proof_cancel(s->proof);
+    s->proof = NULL;
+    log_error("a login is not confined: %s differs errno=%d", what, error);
+    session_deny(s, WIRE_STEP_VERIFY, error, what);
+}
+
 /*
- * The login says that it has joined. The kernel is asked whether that is so; then, in this order:
- * the file (a crash after it leaves a session that is found again), "go" to the init (from here
- * on it outlives us), the records, the answer.
+ * The kernel says that it is so. Then, in this order: the file (a crash after it leaves a session
+ * that is found again), "go" to the init (from here on it outlives us), the records, the answer.
  */
-void session_lease(struct session *s, const struct session_lease *msg)
+static void lease_grant(struct session *s)
 {
     struct monitor *m = s->monitor;
     struct utmp_entry entry;
-    const char *what = "";
     int r;
 
-    r = lease_check(s, msg, &s->record.receipt, &what);
-    if (r < 0) {
-        log_error("a login is not confined: %s differs errno=%d", what, -r);
-        session_deny(s, WIRE_STEP_VERIFY, -r, what);
-        return;
-    }
-    r = disk_read(m->disk, &s->disk_user, (pid_t)s->record.holder_pid, &s->record.receipt);
-    if (r < 0 && !SABOTAGED("verify")) {
-        session_deny(s, WIRE_STEP_VERIFY, -r, "disk");
-        return;
-    }
+    filter_proof_fill(FILTER_LOGIN, &s->record.receipt);
     s->record.receipt.net_revision = m->net_revision;
     s->record.receipt.canary_age_ms = canary_age_ms(m->canary);
-    s->record.is_scoped = msg->is_scoped;
     s->record.started_us = wall_us();
     s->record.slot = slot_free(m);
     r = session_store_put(&s->record);
@@ -399,6 +396,48 @@ void session_lease(struct session *s, const struct session_lease *msg)
         log_warning("no record of a login in utmp or wtmp errno=%d", -r);
     conn_say(s, SESSION_LEASED);
     tell_started(s);
+}
+
+static void on_filter(void *arg, int result)
+{
+    struct session *s = arg;
+
+    s->proof = NULL;
+    if (s->state != STATE_OPENED)
+        return;
+    if (result < 0)
+        lease_refuse(s, result == -EBADMSG ? EPERM : -result, "filter");
+    else
+        lease_grant(s);
+}
+
+/*
+ * The login says that it has joined. The kernel is asked whether that is so: for the filter first,
+ * which takes a moment, and for all else meanwhile.
+ */
+void session_lease(struct session *s, const struct session_lease *msg)
+{
+    const char *what = "the login's process";
+    int r = filter_proof_begin((pid_t)s->record.holder_pid, FILTER_LOGIN, &s->proof);
+
+    s->is_leasing = true;
+    s->record.is_scoped = msg->is_scoped;
+    /* Is it the process that asked? Its pidfd says that it lives, so the number is its own. */
+    if (r == 0 && pidfd_has_exited(s->holder_pidfd))
+        r = -ESRCH;
+    if (r == 0)
+        r = lease_check(s, msg, &s->record.receipt, &what);
+    if (r == 0) {
+        what = "disk";
+        r = disk_read(s->monitor->disk, &s->disk_user, (pid_t)s->record.holder_pid,
+                      &s->record.receipt);
+        if (SABOTAGED("verify"))
+            r = 0;
+    }
+    if (r < 0)
+        lease_refuse(s, -r, what);
+    else
+        filter_proof_finish(s->proof, on_filter, s);
 }
 
 /* --- making -------------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ static bool packet_handle(struct session *s, const void *buf, size_t size)
         return true;
     }
     if (head.type == SESSION_LEASE && size == sizeof(struct session_lease) &&
-        s->state == STATE_OPENED) {
+        s->state == STATE_OPENED && !s->is_leasing) {
         session_lease(s, buf);
         return true;
     }

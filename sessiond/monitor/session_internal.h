@@ -55,6 +55,8 @@ struct session {
     uint64_t oom_kills;       /* as many were logged */
     struct hosttree_id mounts[PLAN_MOUNTS_MAX];
     struct lease_terms terms;
+    struct filter_proof *proof; /* of the login's filter, after LEASE, or NULL */
+    bool is_leasing;            /* LEASE came */
     char tty[WIRE_TTY_SIZE];
     struct session_record record;
 };

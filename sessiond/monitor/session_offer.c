@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/fd.h"
 #include "common/session_wire.h"
 #include "policy/filter.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/filter_proof.h"
 
 #include "common/banned.h"
 
@@ -22,12 +22,13 @@ static struct session_opened offer;
 
 static int filter_fill(void)
 {
-    cleanup_free struct sock_filter *insns = NULL;
+    struct sock_filter *insns; /* kept: what logins have is compared with it */
     size_t count;
     int r = filter_build(FILTER_LOGIN, &insns, &count);
 
     if (r < 0)
         return r;
+    filter_proof_program(FILTER_LOGIN, insns, count);
     if (count > SESSION_FILTER_MAX)
         return -E2BIG;
     for (size_t i = 0; i < count; i++)

@@ -19,7 +19,8 @@ LOG = "/run/lab/sessiond.log"
 SHARED, SECRET = "/opt/course/data", "/opt/secret"
 SMALL = ("run {\n memory = 96M\n pids = 20\n cpu = 0.5\n nofile = 100\n fsize = 2M\n tmp = 16M\n"
          " tmp_files = 32\n var_tmp = 8M\n shm = 4M\n home = 24M\n}\n")
-SHIPPED = {"nofile": 4096, "fsize": 1024 * MIB, "nproc": 512, "core": 1}
+SHIPPED = {"nofile": 4096, "fsize": 1024 * MIB, "nproc": 512, "core": 1, "memlock": 65536,
+           "msgqueue": 0, "rtprio": 0, "nice": 0, "cpu": None}
 
 pytestmark = pytest.mark.skipif(os.environ.get("ATELIER_LAB") != "1", reason="not in a lab")
 

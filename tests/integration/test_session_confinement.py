@@ -323,7 +323,8 @@ def test_every_field_of_the_receipt_is_what_the_kernel_says(inside):
     assert said["net_revision"] == lab.run(["/bin/true"]).receipt["net_revision"]
     assert 0 <= said["canary_age_ms"] <= 1500
     assert set(said) == {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
-                         "seccomp_filters", "namespaces", "net", "cgroup", "rlimits", "mounts",
+                         "seccomp_filters", "filter", "namespaces", "net", "cgroup", "rlimits", "disk",
+                         "mounts", "mount_flags", "umask", "oom_score_adj", "signals",
                          "net_revision", "canary_age_ms"}
 
 

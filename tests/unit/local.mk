@@ -39,6 +39,18 @@ test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 
+# --- receipts. They include receipt.c and filter_proof.c.
+check_PROGRAMS += test_receipt test_filter_proof
+TESTS += test_receipt test_filter_proof
+test_receipt_SOURCES = %D%/test_receipt.c sessiond/monitor/lease.c \
+	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
+	sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
+test_receipt_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_receipt_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
+test_filter_proof_SOURCES = %D%/test_filter_proof.c
+test_filter_proof_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(SODIUM_CFLAGS) $(CMOCKA_CFLAGS)
+test_filter_proof_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(SODIUM_LIBS) $(CMOCKA_LIBS)
+
 # --- control groups. It includes cgroup.c.
 check_PROGRAMS += test_cgroup
 TESTS += test_cgroup

@@ -373,6 +373,34 @@ static void receipt_says_null_of_swap_only_without_a_group_or_a_limit(void **sta
     json_decref(j);
 }
 
+static void receipt_names_the_filter_and_how_it_is_known(void **state)
+{
+    struct wire_receipt r = {.filter_sha256 = {0xab, 0x01}, .umask = 022, .oom_score_adj = -3};
+    json_t *j = json_of_receipt(&r), *filter = json_object_get(j, "filter");
+
+    (void)state;
+    /* Of a session that is older than the field. */
+    assert_true(json_is_null(json_object_get(filter, "sha256")));
+    assert_string_equal(text_at(filter, "how"), "unknown");
+    assert_string_equal(text_at(j, "umask"), "0022");
+    assert_int_equal(json_integer_value(json_object_get(j, "oom_score_adj")), -3);
+    json_decref(j);
+    r.filter_how = WIRE_FILTER_KERNEL;
+    r.mount_loose = 1;
+    r.sig_ignored = 0x1000;
+    j = json_of_receipt(&r);
+    filter = json_object_get(j, "filter");
+    assert_string_equal(text_at(filter, "how"), "kernel");
+    assert_string_equal(text_at(filter, "sha256"),
+                        "ab01000000000000000000000000000000000000000000000000000000000000");
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "mount_flags"), "loose")), 1);
+    assert_string_equal(text_at(json_object_get(j, "signals"), "ignored"), "0000000000001000");
+    json_decref(j);
+    assert_string_equal(json_filter_how(WIRE_FILTER_LOADED), "loaded");
+    assert_string_equal(json_filter_how(99), "unknown");
+}
+
 static void loss_of_sessiond_is_internal(void **state)
 {
     struct outcome o = outcome_of_loss();
@@ -425,6 +453,7 @@ int main(void)
         cmocka_unit_test(the_run_is_blamed_only_for_what_is_known_of_it),
         cmocka_unit_test(usage_is_of_the_group_where_there_is_one_and_else_null),
         cmocka_unit_test(receipt_says_null_of_swap_only_without_a_group_or_a_limit),
+        cmocka_unit_test(receipt_names_the_filter_and_how_it_is_known),
         cmocka_unit_test(loss_of_sessiond_is_internal),
         cmocka_unit_test(receipt_says_net_from_the_namespace_and_null_for_no_limit),
     };

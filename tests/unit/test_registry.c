@@ -164,11 +164,11 @@ static void newer_schema_is_refused(void **state)
     struct fixture *f = *state;
 
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
-    (void)sql_value(f, "PRAGMA user_version = 4");
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 4);
+    (void)sql_value(f, "PRAGMA user_version = 5");
     open_gives(f, -EPROTO);
     assert_non_null(strstr(registry_error(NULL), "newer"));
-    (void)sql_value(f, "PRAGMA user_version = 3");
+    (void)sql_value(f, "PRAGMA user_version = 4");
     open_gives(f, 0);
 }
 

@@ -46,7 +46,7 @@ static void backup_is_one_private_file_of_now(void **state)
     assert_int_equal(st.st_size, first.bytes);
     assert_int_equal(copy_sql(path_of(f, BACKUP), "SELECT count(*) FROM users"), 1);
     assert_int_equal(copy_sql(path_of(f, BACKUP), "SELECT count(*) FROM runs"), 1);
-    assert_int_equal(copy_sql(path_of(f, BACKUP), "PRAGMA user_version"), 3);
+    assert_int_equal(copy_sql(path_of(f, BACKUP), "PRAGMA user_version"), 4);
     /* Again: replaced. The registry goes on meanwhile. */
     (void)user_new(f, "karl@example.org");
     assert_int_equal(registry_backup(f->reg, &second), 0);
@@ -324,7 +324,7 @@ static void file_that_is_no_registry_is_refused(void **state)
     }
     assert_int_equal(back.users, 77);
     file_copy(path_of(f, "kept.db"), path_of(f, RESTORE_PATH));
-    (void)copy_sql(path_of(f, RESTORE_PATH), "PRAGMA user_version = 4");
+    (void)copy_sql(path_of(f, RESTORE_PATH), "PRAGMA user_version = 5");
     assert_int_equal(registry_restore(f->reg, &really, &back), -EPROTO);
     assert_int_equal(unlink(path_of(f, RESTORE_PATH)), 0);
     assert_int_equal(registry_restore(f->reg, &really, &back), -ENOENT);
@@ -461,6 +461,7 @@ static void older_schema_is_migrated(void **state)
         path_of(f, "kept.db"),
         "DROP TABLE used_names; DROP TRIGGER tombstones_are_new; DROP INDEX members_by_group;"
         "ALTER TABLE users DROP COLUMN comment; ALTER TABLE users DROP COLUMN login_shell;"
+        "ALTER TABLE sessions DROP COLUMN receipt;"
         "PRAGMA user_version = 2");
     (void)user_new(f, "karl@example.org");
     assert_int_equal(restored_kept(f).users, 1);

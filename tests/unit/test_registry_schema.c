@@ -234,7 +234,7 @@ static void version_1_is_migrated_and_keeps_everything(void **state)
     text_get(f, version_1_dump, before);
     fixture_open(f);
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 4);
     assert_int_equal(sql_value(f, "PRAGMA application_id"), 1096043602);
     text_get(f, version_1_dump, after);
     assert_string_equal(before, after);
@@ -285,7 +285,7 @@ static void version_2_is_migrated_and_keeps_everything(void **state)
     text_get(f, version_2_dump, before[1]);
     fixture_open(f);
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 4);
     text_get(f, version_1_dump, after);
     assert_string_equal(before[0], after);
     text_get(f, version_2_dump, after);
@@ -327,7 +327,7 @@ static void migration_that_fails_changes_nothing(void **state)
     (void)sql_value(f, "DROP TABLE sessions");
     fixture_open(f);
     fixture_close(f);
-    assert_int_equal(sql_value(f, "PRAGMA user_version"), 3);
+    assert_int_equal(sql_value(f, "PRAGMA user_version"), 4);
 }
 
 #define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

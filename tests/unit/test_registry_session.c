@@ -25,10 +25,12 @@ static void session_is_stored_and_updated(void **state)
     struct fixture *f = *state;
     struct session_row row = sample;
 
+    row.receipt = "{\"seccomp\":2}";
     assert_int_equal(session_put(f->reg, &row), 0);
     fixture_close(f);
     assert_int_equal(sql_value(f, "SELECT count(*) FROM sessions WHERE ended_us = 0"), 1);
     fixture_open(f);
+    row.receipt = NULL; /* its end says nothing of it, and it stays */
     row.ended_us = 2000;
     assert_int_equal(str_copy(row.end, sizeof(row.end), "logout"), 0);
     assert_int_equal(session_put(f->reg, &row), 0);
@@ -38,15 +40,21 @@ static void session_is_stored_and_updated(void **state)
         sql_value(f, "SELECT count(*) FROM sessions WHERE uid = 10001 AND end = 'logout' AND"
                      " session_id = '0123456789abcdef0123456789abcdef' AND"
                      " service = 'atelier-sshd' AND line = 'at0001' AND rhost = '2001:db8::17'"
-                     " AND started_us = 1000 AND ended_us = 2000"),
+                     " AND started_us = 1000 AND ended_us = 2000"
+                     " AND receipt ->> 'seccomp' = 2"),
         1);
 }
 
 static void bad_session_rows_are_refused(void **state)
 {
+    static char receipt[SESSION_RECEIPT_MAX + 2];
     struct fixture *f = *state;
     struct session_row row = sample;
 
+    memset(receipt, ' ', SESSION_RECEIPT_MAX + 1);
+    row.receipt = receipt;
+    assert_int_equal(session_put(f->reg, &row), -EINVAL);
+    row = sample;
     row.session_id[5] = 'G';
     assert_int_equal(session_put(f->reg, &row), -EINVAL);
     row = sample;

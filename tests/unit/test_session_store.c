@@ -316,10 +316,19 @@ static void a_record_of_an_earlier_version_is_read_and_what_it_lacks_is_0(void *
     assert_int_equal(f.last.receipt.canary_age_ms, 77);
     assert_int_equal(f.last.receipt.cgroup_swap_max, 0);
     assert_int_equal(f.last.receipt.cgroup_mode, WIRE_CGROUP_NONE);
+    /* Version 2 has those, and not what came then. */
+    r.version = 2;
+    r.receipt.filter_how = WIRE_FILTER_KERNEL;
+    store_write(ID_ONE, &r, record_sizes[1]);
+    assert_int_equal(store_read(&f), 0);
+    assert_int_equal(f.last.receipt.cgroup_swap_max, 5);
+    assert_int_equal(f.last.receipt.filter_how, WIRE_FILTER_UNKNOWN);
     /* Its size does not fit another version. */
     r.version = RECORD_VERSION;
-    store_write(ID_ONE, &r, record_sizes[0]);
-    assert_broken(ID_ONE);
+    for (size_t i = 0; i < RECORD_VERSION - 1; i++) {
+        store_write(ID_ONE, &r, record_sizes[i]);
+        assert_broken(ID_ONE);
+    }
 }
 
 static void records_of_another_version_are_put_away(void **state)
