@@ -20,6 +20,8 @@
 #define ID_RESERVED_MIN 59900u
 #define ID_RESERVED_MAX 59999u
 #define ID_CANARY       59900u
+#define ID_DOCTOR_MIN   59910u /* throw-away participants of `atelier doctor` */
+#define ID_DOCTOR_MAX   59913u
 #define ID_TEST_MIN     59950u
 
 /* What the network rules match: participants, canary, doctor, tests. */
@@ -37,6 +39,11 @@ static inline bool id_is_outer(uint32_t id)
 static inline bool id_is_allocatable(uint32_t id)
 {
     return id >= ID_ALLOC_MIN && id <= ID_ALLOC_MAX;
+}
+
+static inline bool id_is_doctors(uint32_t id)
+{
+    return id >= ID_DOCTOR_MIN && id <= ID_DOCTOR_MAX;
 }
 
 #endif

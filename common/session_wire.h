@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * session_wire.h - what a login's process (pam_atelier, root) and sessiond say on session.sock.
+ * `atelier doctor` comes by the same door: see the end of this file.
  *
  * AF_UNIX SOCK_SEQPACKET, peer UID 0 only: one message is one struct, as on core.sock.
  *
@@ -37,18 +38,23 @@ enum session_type {
     SESSION_OPEN = 1,
     SESSION_LEASE,
     SESSION_CLOSE,
+    SESSION_DOCTOR,
+    SESSION_PROBE,
 
     SESSION_OPENED = 64,
     SESSION_LEASED,
     SESSION_DENIED,
+    SESSION_DOCTOR_BEGUN,
+    SESSION_PROBE_STARTED,
+    SESSION_PROBE_ENDED,
 };
 
-/* First part of every message; LEASED, CLOSE and DENIED are a head alone. */
+/* First part of every message; LEASED, CLOSE, DENIED and DOCTOR are a head alone. */
 struct session_head {
     uint32_t version;    /* SESSION_WIRE_VERSION */
     uint32_t type;       /* enum session_type */
     uint32_t size_bytes; /* of the whole struct that this heads */
-    uint32_t reserved;   /* 0 */
+    uint32_t reserved;   /* 0; PROBE_*: the tag of the probe */
 };
 
 struct session_open {
@@ -96,6 +102,67 @@ struct session_lease {
     struct session_head head;
     uint32_t is_scoped; /* the probe was refused after the ruleset, and worked before */
     uint32_t reserved;
+};
+
+/*
+ * The doctor attacks this host as a throw-away participant: uids of ids.h that are in no registry,
+ * the path of every run and login, and one program.
+ *
+ *   doctor               sessiond
+ *   DOCTOR               DOCTOR_BEGUN, or DENIED: another doctor is at work
+ *   PROBE + pipe         PROBE_STARTED, then PROBE_ENDED; or PROBE_ENDED alone
+ *
+ * From DOCTOR_BEGUN on, and as long as this connection lives, OPEN of such a uid is answered
+ * without asking the api; such a session has no record anywhere. With the connection, or the
+ * process that made it, everything ends that came of it.
+ */
+#define SESSION_PROBES_MAX      8u /* at a time */
+#define SESSION_PROBE_WORDS_MAX 160u
+#define SESSION_PROBE_TEXT_SIZE 8192u
+#define SESSION_PROBE_WALL_MS   20000u
+
+/* What policy/plan.h says of a run or a login of these uids, for comparison. */
+struct session_probe_plan {
+    char profile[NAME_SIZE];
+    uint32_t wall_ms;
+    uint32_t reserved;
+    uint64_t memory_max_bytes; /* of the control group */
+    uint64_t pids_max;
+    uint64_t cpu_quota_us, cpu_period_us;
+    uint64_t nofile, fsize_bytes; /* rlimits */
+    uint64_t tmp_bytes, var_tmp_bytes, shm_bytes, home_bytes;
+    uint64_t tmp_inodes;
+};
+
+struct session_doctor_begun {
+    struct session_head head;
+    struct wire_status status; /* its own head is 0 */
+    struct session_probe_plan run, login;
+};
+
+/* One descriptor: the write end of a pipe, for standard output and error. */
+struct session_probe {
+    struct session_head head;
+    uint32_t uid;     /* ID_DOCTOR_MIN..ID_DOCTOR_MAX */
+    uint32_t net;     /* enum wire_net */
+    uint32_t wall_ms; /* 1..SESSION_PROBE_WALL_MS; at most what the profile allows */
+    uint32_t word_count;
+    char words[SESSION_PROBE_TEXT_SIZE]; /* printable ASCII, each with its NUL, and NULs after
+                                          * them: the arguments of the program */
+};
+
+struct session_probe_started {
+    struct session_head head;
+    struct wire_receipt receipt;
+};
+
+/* Nothing of it is left. */
+struct session_probe_ended {
+    struct session_head head;
+    uint32_t has_failed; /* 1: it never started; failed counts. 0: ended counts */
+    uint32_t reserved;
+    struct wire_run_failed failed; /* their own heads are 0 */
+    struct wire_run_ended ended;
 };
 
 #endif

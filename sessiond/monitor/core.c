@@ -37,6 +37,7 @@ struct queued {
 
 struct core {
     struct monitor *monitor;
+    struct run_owner owner;
     struct event *listen_event;
     int fd; /* -1: no api */
     bool greeted;
@@ -76,9 +77,10 @@ static void connection_close(struct core *core)
     core->greeted = core->doomed = false;
     queue_clear(core);
     pwlock_drop(core->lock);
-    if (core->monitor->runs)
-        log_warning("the api is gone: its runs end runs=%u", core->monitor->run_count);
-    run_kill_all(core->monitor);
+    if (run_count_of(core->monitor, &core->owner) > 0)
+        log_warning("the api is gone: its runs end runs=%u",
+                    run_count_of(core->monitor, &core->owner));
+    run_kill_all(core->monitor, &core->owner);
     session_api_gone(core->monitor);
     net_count_forget(core->monitor->net_count);
 }
@@ -174,7 +176,7 @@ static void do_hello(struct core *core, const void *msg, struct msg_extra *extra
 
 static void do_run_start(struct core *core, const void *msg, struct msg_extra *extra)
 {
-    run_start(core->monitor, msg, extra);
+    run_start(core->monitor, &core->owner, msg, extra);
 }
 
 static void do_run_kill(struct core *core, const void *msg, struct msg_extra *extra)
@@ -182,7 +184,7 @@ static void do_run_kill(struct core *core, const void *msg, struct msg_extra *ex
     const struct wire_run_kill *k = msg;
 
     (void)extra;
-    run_kill(core->monitor, k->head.tag);
+    run_kill(core->monitor, &core->owner, k->head.tag);
 }
 
 static void do_lock_take(struct core *core, const void *msg, struct msg_extra *extra)
@@ -229,21 +231,25 @@ static void do_nss_changed(struct core *core, const void *msg, struct msg_extra 
     nscd_changed(core->monitor->nscd);
 }
 
+void core_status(const struct monitor *m, struct wire_status *ret_status)
+{
+    canary_report(m->canary, ret_status);
+    ret_status->net_revision = m->net_revision;
+    ret_status->net_connections = m->net_limit.is_held ? m->net_limit.connections : 0;
+    ret_status->cgroup_mode = cgroup_mode(m->cgroup);
+    ret_status->runs = m->run_count;
+    ret_status->sessions = session_count(m);
+    ret_status->landlock_abi = m->scope.abi;
+    disk_report(m->disk, ret_status);
+}
+
 static void do_status_get(struct core *core, const void *msg, struct msg_extra *extra)
 {
     struct wire_status st = {.head = {.type = WIRE_STATUS, .size_bytes = sizeof(st)}};
 
     (void)msg;
     (void)extra;
-    canary_report(core->monitor->canary, &st);
-    st.net_revision = core->monitor->net_revision;
-    st.net_connections =
-        core->monitor->net_limit.is_held ? core->monitor->net_limit.connections : 0;
-    st.cgroup_mode = cgroup_mode(core->monitor->cgroup);
-    st.runs = core->monitor->run_count;
-    st.sessions = session_count(core->monitor);
-    st.landlock_abi = core->monitor->scope.abi;
-    disk_report(core->monitor->disk, &st);
+    core_status(core->monitor, &st);
     core_send(core, &st.head);
 }
 
@@ -373,6 +379,11 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
     core->fd = fd_take(&fd);
 }
 
+static void on_run(void *arg, struct wire_head *msg)
+{
+    core_send(arg, msg);
+}
+
 static void on_lock(void *arg, enum pwlock_result result)
 {
     static const enum wire_type types[] = {
@@ -391,6 +402,7 @@ int core_new(struct monitor *m, int listen_fd)
     if (!core)
         return -ENOMEM;
     core->monitor = m;
+    core->owner = (struct run_owner){.tell = on_run, .arg = core};
     core->fd = -1;
     core->queue_tail = &core->queue;
     core->lock = pwlock_new(m->base, on_lock, core);

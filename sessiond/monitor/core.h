@@ -37,4 +37,7 @@ bool core_is_up(const struct core *core);
  */
 void core_send(struct core *core, struct wire_head *head);
 
+/* What STATUS says, but for its head. */
+void core_status(const struct monitor *m, struct wire_status *ret_status);
+
 #endif

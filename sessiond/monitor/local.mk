@@ -12,10 +12,12 @@ monitor_sources = \
 	%D%/core.c %D%/core.h \
 	%D%/cpu_watch.c %D%/cpu_watch.h \
 	%D%/disk.c %D%/disk.h \
+	%D%/doctor.c %D%/doctor.h \
 	%D%/fdcheck.c %D%/fdcheck.h \
 	%D%/filter_proof.c %D%/filter_proof.h \
 	%D%/guard.c %D%/guard.h \
 	%D%/home.c %D%/home.h \
+	%D%/home_fleeting.c %D%/home_fleeting.h \
 	%D%/hosttree.c %D%/hosttree.h \
 	%D%/init.c %D%/init.h \
 	%D%/lease.c %D%/lease.h \

@@ -15,6 +15,7 @@ struct canary;
 struct cgroup;
 struct core;
 struct disk;
+struct doctor;
 struct guard;
 struct net_count;
 struct netkeep;
@@ -30,6 +31,7 @@ struct monitor {
     struct cgroup *cgroup;
     struct core *core;
     struct disk *disk;
+    struct doctor *doctor; /* NULL: none is at work */
     struct guard *guard;
     struct net_count *net_count;
     struct netkeep *netkeep;

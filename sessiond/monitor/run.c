@@ -18,12 +18,12 @@
 #include "sessiond/monitor/canary.h"
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
-#include "sessiond/monitor/core.h"
 #include "sessiond/monitor/cpu_watch.h"
 #include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/fdcheck.h"
 #include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/home.h"
+#include "sessiond/monitor/home_fleeting.h"
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
@@ -43,9 +43,11 @@ enum run_state {
 struct run {
     struct run *next;
     struct monitor *monitor;
+    const struct run_owner *owner;
     uint32_t tag;
     enum run_state state;
-    bool mute; /* the api that asked is gone */
+    bool mute; /* whoever asked is gone; owner is not used any more */
+    bool is_doctors;
     bool kill_asked;
     bool timed_out;
     bool cpu_is_used; /* its processor time: killed for it */
@@ -73,8 +75,8 @@ struct run {
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-static void answer_failed(struct monitor *m, uint32_t tag, enum wire_step step, int error,
-                          const char *what)
+static void answer_failed(const struct run_owner *owner, uint32_t tag, enum wire_step step,
+                          int error, const char *what)
 {
     struct wire_run_failed msg = {
         .head = {.type = WIRE_RUN_FAILED, .size_bytes = sizeof(msg), .tag = tag},
@@ -83,7 +85,7 @@ static void answer_failed(struct monitor *m, uint32_t tag, enum wire_step step, 
     };
 
     str_cut(msg.what, sizeof(msg.what), what);
-    core_send(m->core, &msg.head);
+    owner->tell(owner->arg, &msg.head);
 }
 
 static void run_note_failure(struct run *run, enum wire_step step, int error, const char *what)
@@ -130,7 +132,8 @@ static void answer_ended(struct run *run)
 
     cgroup_leaf_usage(run->leaf, &msg.usage);
     msg.full_places = (uint32_t)run->exit.full_places;
-    if (run->exited && run->exit.status != 0 && disk_is_full(run->monitor->disk, &run->disk_user))
+    if (run->exited && run->exit.status != 0 && !run->is_doctors &&
+        disk_is_full(run->monitor->disk, &run->disk_user))
         msg.full_places |= WIRE_FULL_WORK;
     msg.cpu_is_used = run->exited && cpu_was_used(run, &msg.usage);
     /*
@@ -155,7 +158,7 @@ static void answer_ended(struct run *run)
     } else {
         msg.end = run->kill_asked ? WIRE_END_KILLED : WIRE_END_LOST;
     }
-    core_send(run->monitor->core, &msg.head);
+    run->owner->tell(run->owner->arg, &msg.head);
 }
 
 /* --- end ----------------------------------------------------------------------------------- */
@@ -194,9 +197,11 @@ static void run_end(struct run *run)
         if (run->state == RUN_STATE_RUNNING)
             answer_ended(run);
         else if (run->has_failed)
-            answer_failed(m, run->tag, run->failed.step, (int)run->failed.error, run->failed.what);
+            answer_failed(run->owner, run->tag, run->failed.step, (int)run->failed.error,
+                          run->failed.what);
         else
-            answer_failed(m, run->tag, WIRE_STEP_SPAWN, run->kill_asked ? ECANCELED : EPIPE,
+            answer_failed(run->owner, run->tag, WIRE_STEP_SPAWN,
+                          run->kill_asked ? ECANCELED : EPIPE,
                           run->kill_asked ? "cancelled" : "the init died");
     }
     cgroup_leaf_drop(run->leaf);
@@ -293,7 +298,8 @@ static void on_filter(void *arg, int result)
     }
     run->state = RUN_STATE_RUNNING;
     run->started_us = clock_us();
-    core_send(m->core, &msg->head);
+    if (!run->mute)
+        run->owner->tell(run->owner->arg, &msg->head);
 }
 
 /* The payload stands at its stop point: have the filter shown, read all else meanwhile, compare. */
@@ -327,7 +333,7 @@ static void payload_ready(struct run *run, pid_t pid)
         run_refuse(run, WIRE_STEP_VERIFY, 0, "trees");
         return;
     }
-    r = disk_read(run->monitor->disk, &run->disk_user, pid, &msg->receipt);
+    r = run->is_doctors ? 0 : disk_read(run->monitor->disk, &run->disk_user, pid, &msg->receipt);
     if (r < 0 && !SABOTAGED("verify")) {
         run_refuse(run, WIRE_STEP_VERIFY, -r, "disk");
         return;
@@ -379,6 +385,16 @@ static void fds_done(const int *fds, size_t count)
         (void)close(fds[i]);
 }
 
+/* What is on ~/work: the user's own; for the doctor something that goes with the run. */
+static int run_work(const struct run *run, int *ret_tree, const char **ret_what)
+{
+    const struct spawn_request *req = &run->request;
+
+    if (run->is_doctors)
+        return home_fleeting(req->uid, req->gid, HOME_WORK, ret_tree, ret_what);
+    return home_tree(req->name, req->uid, req->gid, HOME_WORK, ret_tree, ret_what);
+}
+
 /* The leaf, and its descriptors behind the others. */
 static int run_leaf(struct run *run, int *ret_fds, size_t *ret_n, const char **ret_what)
 {
@@ -403,7 +419,7 @@ static void run_spawn(struct run *run)
     const char *what = "";
     size_t group_count, count;
 
-    r = home_tree(run->request.name, run->request.uid, run->request.gid, HOME_WORK, &tree, &what);
+    r = run_work(run, &tree, &what);
     if (r < 0) {
         run_fail_now(run, WIRE_STEP_HOME, -r, what);
         return;
@@ -457,7 +473,11 @@ static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 
     switch (verdict) {
     case WIRE_CANARY_HOLDS:
-        disk_require(run->monitor->disk, &run->disk_user);
+        /* Nothing of the doctor's is on the disk. */
+        if (run->is_doctors)
+            run_spawn(run);
+        else
+            disk_require(run->monitor->disk, &run->disk_user);
         return;
     case WIRE_CANARY_LEAK:
     case WIRE_CANARY_NO_PROBE:
@@ -472,9 +492,9 @@ static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 /* --- begin --------------------------------------------------------------------------------- */
 
 /* Everything that the api says is checked again here. Return: the wrong field, or NULL. */
-static const char *request_fault(const struct wire_run_start *msg)
+static const char *request_fault(const struct run_owner *owner, const struct wire_run_start *msg)
 {
-    if (!id_is_allocatable(msg->uid))
+    if (owner->is_doctor ? !id_is_doctors(msg->uid) : !id_is_allocatable(msg->uid))
         return "uid";
     if (msg->gid != msg->uid)
         return "gid";
@@ -512,10 +532,10 @@ static const char *fds_fault(const struct wire_run_start *msg, const struct msg_
     return NULL;
 }
 
-static struct run *run_find(struct monitor *m, uint32_t tag)
+static struct run *run_find(struct monitor *m, const struct run_owner *owner, uint32_t tag)
 {
     for (struct run *run = m->runs; run; run = run->next) {
-        if (run->tag == tag && !run->mute)
+        if (run->tag == tag && !run->mute && run->owner == owner)
             return run;
     }
     return NULL;
@@ -539,8 +559,8 @@ static const char *plan_fault(const struct monitor *m, const struct wire_run_sta
                : NULL;
 }
 
-static struct run *run_new(struct monitor *m, const struct wire_run_start *msg,
-                           const struct plan *plan)
+static struct run *run_new(struct monitor *m, const struct run_owner *owner,
+                           const struct wire_run_start *msg, const struct plan *plan)
 {
     struct run *run = calloc(1, sizeof(*run));
 
@@ -552,6 +572,8 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg,
         return NULL;
     }
     run->monitor = m;
+    run->owner = owner;
+    run->is_doctors = owner->is_doctor;
     run->tag = msg->head.tag;
     run->spawned = (struct spawned){.sock = -1, .pidfd = -1};
     run->waiter = (struct canary_waiter){.fn = on_canary, .arg = run};
@@ -579,13 +601,14 @@ static struct run *run_new(struct monitor *m, const struct wire_run_start *msg,
     return run;
 }
 
-void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_extra *extra)
+void run_start(struct monitor *m, const struct run_owner *owner, const struct wire_run_start *msg,
+               struct msg_extra *extra)
 {
-    const char *fault = request_fault(msg);
+    const char *fault = request_fault(owner, msg);
     struct plan plan;
     struct run *run;
 
-    if (!fault && run_find(m, msg->head.tag))
+    if (!fault && run_find(m, owner, msg->head.tag))
         fault = "tag";
     if (!fault)
         fault = plan_fault(m, msg, &plan);
@@ -593,16 +616,16 @@ void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_e
         fault = fds_fault(msg, extra);
     if (fault) {
         log_error("a run is refused field=%s", fault);
-        answer_failed(m, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
+        answer_failed(owner, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
         return;
     }
     if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup))) {
-        answer_failed(m, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "cgroup_mode");
+        answer_failed(owner, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "cgroup_mode");
         return;
     }
-    run = m->run_count < WIRE_RUNS_MAX ? run_new(m, msg, &plan) : NULL;
+    run = m->run_count < WIRE_RUNS_MAX ? run_new(m, owner, msg, &plan) : NULL;
     if (!run) {
-        answer_failed(m, msg->head.tag, WIRE_STEP_BUSY, EAGAIN, "");
+        answer_failed(owner, msg->head.tag, WIRE_STEP_BUSY, EAGAIN, "");
         return;
     }
     memcpy(run->fds, extra->fds, sizeof(run->fds));
@@ -619,9 +642,9 @@ static void kill_one(struct run *run)
         run_stop(run);
 }
 
-void run_kill(struct monitor *m, uint32_t tag)
+void run_kill(struct monitor *m, const struct run_owner *owner, uint32_t tag)
 {
-    struct run *run = run_find(m, tag);
+    struct run *run = run_find(m, owner, tag);
 
     if (run)
         kill_one(run);
@@ -656,11 +679,22 @@ void run_kill_public(struct monitor *m)
     }
 }
 
-void run_kill_all(struct monitor *m)
+void run_kill_all(struct monitor *m, const struct run_owner *owner)
 {
     for (struct run *run = m->runs, *next; run; run = next) {
         next = run->next;
+        if (run->owner != owner || run->mute)
+            continue;
         run->mute = true;
         kill_one(run);
     }
+}
+
+uint32_t run_count_of(const struct monitor *m, const struct run_owner *owner)
+{
+    uint32_t n = 0;
+
+    for (const struct run *run = m->runs; run; run = run->next)
+        n += run->owner == owner && !run->mute;
+    return n;
 }

@@ -18,18 +18,27 @@
 #include "common/wire.h"
 #include "sessiond/monitor/monitor.h"
 
+/* Who asked for a run and is told of it; outlives its runs, or has them killed. */
+struct run_owner {
+    void (*tell)(void *arg, struct wire_head *msg); /* RUN_STARTED, RUN_FAILED, RUN_ENDED */
+    void *arg;
+    bool is_doctor; /* uids of the doctor's alone, with a home that goes with the run */
+};
+
 /**
  * run_start() - Check a request and begin
  * @m:     Monitor
+ * @owner: Borrowed; tags are its own
  * @msg:   The request as received, its size already checked; copied
  * @extra: Its descriptors; taken if the run begins
  *
  * Answers by itself in every case.
  */
-void run_start(struct monitor *m, const struct wire_run_start *msg, struct msg_extra *extra);
+void run_start(struct monitor *m, const struct run_owner *owner, const struct wire_run_start *msg,
+               struct msg_extra *extra);
 
 /* Kill by tag; RUN_ENDED (or RUN_FAILED) follows. A tag that nobody has is fine: it just ended. */
-void run_kill(struct monitor *m, uint32_t tag);
+void run_kill(struct monitor *m, const struct run_owner *owner, uint32_t tag);
 
 /* Kill every run of a user; each is answered as by run_kill(). */
 void run_kill_user(struct monitor *m, uint32_t uid);
@@ -41,7 +50,10 @@ bool run_any_public(const struct monitor *m);
  * from it themselves. */
 void run_kill_public(struct monitor *m);
 
-/* The api is gone: kill every run, tell nobody. */
-void run_kill_all(struct monitor *m);
+/* Who asked is gone: kill every run of it, tell nobody. */
+void run_kill_all(struct monitor *m, const struct run_owner *owner);
+
+/* How many it has. */
+uint32_t run_count_of(const struct monitor *m, const struct run_owner *owner);
 
 #endif

@@ -15,6 +15,7 @@
 #include "sessiond/monitor/core.h"
 #include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/home.h"
+#include "sessiond/monitor/home_fleeting.h"
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/receipt.h"
@@ -186,6 +187,8 @@ static void tell_ended(struct session *s)
 
     memcpy(msg.session_id, s->record.session_id, sizeof(msg.session_id));
     session_group_leave(s, &msg.usage);
+    if (s->is_doctors)
+        return;
     utmp_entry_of(s, &entry);
     r = utmp_logout(&entry);
     if (r < 0)
@@ -353,6 +356,17 @@ static void lease_refuse(struct session *s, int error, const char *what)
     session_deny(s, WIRE_STEP_VERIFY, error, what);
 }
 
+static void login_record(const struct session *s)
+{
+    struct utmp_entry entry;
+    int r;
+
+    utmp_entry_of(s, &entry);
+    r = utmp_login(&entry);
+    if (r < 0)
+        log_warning("no record of a login in utmp or wtmp errno=%d", -r);
+}
+
 /*
  * The kernel says that it is so. Then, in this order: the file (a crash after it leaves a session
  * that is found again), "go" to the init (from here on it outlives us), the records, the answer.
@@ -360,7 +374,6 @@ static void lease_refuse(struct session *s, int error, const char *what)
 static void lease_grant(struct session *s)
 {
     struct monitor *m = s->monitor;
-    struct utmp_entry entry;
     int r;
 
     filter_proof_fill(FILTER_LOGIN, &s->record.receipt);
@@ -368,7 +381,7 @@ static void lease_grant(struct session *s)
     s->record.receipt.canary_age_ms = canary_age_ms(m->canary);
     s->record.started_us = wall_us();
     s->record.slot = slot_free(m);
-    r = session_store_put(&s->record);
+    r = s->is_doctors ? 0 : session_store_put(&s->record);
     if (r == 0)
         r = spawned_go(&s->spawned);
     if (r < 0) {
@@ -390,12 +403,11 @@ static void lease_grant(struct session *s)
     s->state = STATE_LIVE;
     if (session_timer(s, SESSION_LOOK_MS) < 0)
         log_warning("no memory to look after a session uid=%u", s->record.uid);
-    utmp_entry_of(s, &entry);
-    r = utmp_login(&entry);
-    if (r < 0)
-        log_warning("no record of a login in utmp or wtmp errno=%d", -r);
+    if (!s->is_doctors)
+        login_record(s);
     conn_say(s, SESSION_LEASED);
-    tell_started(s);
+    if (!s->is_doctors)
+        tell_started(s);
 }
 
 static void on_filter(void *arg, int result)
@@ -429,8 +441,9 @@ void session_lease(struct session *s, const struct session_lease *msg)
         r = lease_check(s, msg, &s->record.receipt, &what);
     if (r == 0) {
         what = "disk";
-        r = disk_read(s->monitor->disk, &s->disk_user, (pid_t)s->record.holder_pid,
-                      &s->record.receipt);
+        r = s->is_doctors ? 0
+                          : disk_read(s->monitor->disk, &s->disk_user, (pid_t)s->record.holder_pid,
+                                      &s->record.receipt);
         if (SABOTAGED("verify"))
             r = 0;
     }
@@ -516,6 +529,15 @@ static void fds_done(const int *fds, size_t count)
         (void)close(fds[i]);
 }
 
+static int session_home(const struct session *s, int *ret_tree, const char **ret_what)
+{
+    const struct spawn_request *req = &s->request;
+
+    if (s->is_doctors)
+        return home_fleeting(req->uid, req->gid, HOME_WHOLE, ret_tree, ret_what);
+    return home_tree(req->name, req->uid, req->gid, HOME_WHOLE, ret_tree, ret_what);
+}
+
 static void session_spawn(struct session *s)
 {
     int fds[SPAWN_SESSION_FD_COUNT - 1 + CGROUP_TREES_MAX + PLAN_MOUNTS_MAX];
@@ -524,7 +546,7 @@ static void session_spawn(struct session *s)
     const char *what = "";
     size_t group_count, count;
 
-    r = home_tree(s->request.name, s->request.uid, s->request.gid, HOME_WHOLE, &tree, &what);
+    r = session_home(s, &tree, &what);
     if (r < 0) {
         session_deny(s, WIRE_STEP_HOME, -r, what);
         return;
@@ -557,6 +579,15 @@ static void session_spawn(struct session *s)
     s->state = STATE_SPAWNING;
 }
 
+static void disk_start(struct session *s)
+{
+    /* Nothing of the doctor's is on the disk. */
+    if (s->is_doctors)
+        session_spawn(s);
+    else
+        disk_require(s->monitor->disk, &s->disk_user);
+}
+
 static void on_disk(void *arg, int error, const char *what)
 {
     struct session *s = arg;
@@ -572,7 +603,7 @@ static void on_canary(void *arg, enum wire_canary verdict, const char *what)
     struct session *s = arg;
 
     if (verdict == WIRE_CANARY_HOLDS)
-        disk_require(s->monitor->disk, &s->disk_user);
+        disk_start(s);
     else
         session_deny(s, WIRE_STEP_CANARY, 0, what);
 }
@@ -618,12 +649,18 @@ static void plan_make(struct session *s)
 void session_answer(struct monitor *m, const struct wire_session_answer *msg)
 {
     struct session *s = m->sessions;
-    const char *fault;
 
     while (s && (s->state != STATE_ASKING || s->tag != msg->head.tag))
         s = s->next;
-    if (!s)
-        return;
+    if (s)
+        session_allow(s, msg);
+}
+
+void session_allow(struct session *s, const struct wire_session_answer *msg)
+{
+    struct monitor *m = s->monitor;
+    const char *fault;
+
     if (msg->verdict != WIRE_SESSION_ALLOW) {
         session_deny(s, WIRE_STEP_ASK, EACCES, "denied by the api");
         return;
@@ -732,7 +769,7 @@ void session_announce(struct monitor *m)
     struct wire_head synced = {.type = WIRE_SESSION_SYNCED, .size_bytes = sizeof(synced)};
 
     for (const struct session *s = m->sessions; s; s = s->next) {
-        if (s->state == STATE_LIVE)
+        if (s->state == STATE_LIVE && !s->is_doctors)
             tell_started(s);
     }
     core_send(m->core, &synced);

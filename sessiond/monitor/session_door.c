@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/sabotage.h"
 #include "sessiond/monitor/core.h"
+#include "sessiond/monitor/doctor.h"
 #include "sessiond/monitor/pidfd.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
@@ -46,13 +47,38 @@ static void ask(struct session *s)
         core_send(m->core, &msg.head);
 }
 
+static void allow_doctors(struct session *s)
+{
+    struct wire_session_answer answer;
+
+    log_info("doctor: a session of a throw-away participant uid=%u", s->record.uid);
+    doctor_allow(s->record.uid, &answer);
+    s->state = STATE_ASKING;
+    session_allow(s, &answer);
+}
+
+/* The connection is another one's from now on. */
+static void hand_to_doctor(struct session *s)
+{
+    struct monitor *m = s->monitor;
+    pid_t pid = (pid_t)s->record.holder_pid;
+    int conn = s->conn;
+
+    event_free(s->conn_event);
+    s->conn_event = NULL;
+    s->conn = -1;
+    session_free(s);
+    doctor_begin(m, conn, pid);
+}
+
 static void open_session(struct session *s, const struct session_open *msg)
 {
     struct monitor *m = s->monitor;
     int r;
 
     s->record.uid = msg->uid;
-    if (!id_is_allocatable(msg->uid) ||
+    s->is_doctors = doctor_has_uid(m, msg->uid);
+    if ((!id_is_allocatable(msg->uid) && !s->is_doctors) ||
         !request_text_take(msg->service, s->record.service, sizeof(s->record.service)) ||
         !request_text_take(msg->tty, s->tty, sizeof(s->tty)) ||
         !request_text_take(msg->rhost, s->record.rhost, sizeof(s->record.rhost))) {
@@ -70,7 +96,10 @@ static void open_session(struct session *s, const struct session_open *msg)
         session_deny(s, WIRE_STEP_LEASE, -r, "the login's process");
         return;
     }
-    ask(s);
+    if (s->is_doctors)
+        allow_doctors(s);
+    else
+        ask(s);
 }
 
 /* Return: false if the peer broke the protocol. */
@@ -91,6 +120,10 @@ static bool packet_handle(struct session *s, const void *buf, size_t size)
     if (head.type == SESSION_LEASE && size == sizeof(struct session_lease) &&
         s->state == STATE_OPENED && !s->is_leasing) {
         session_lease(s, buf);
+        return true;
+    }
+    if (head.type == SESSION_DOCTOR && size == sizeof(head) && s->state == STATE_GREETING) {
+        hand_to_doctor(s);
         return true;
     }
     if (head.type == SESSION_CLOSE && size == sizeof(head)) {

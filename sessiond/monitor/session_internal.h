@@ -34,6 +34,7 @@ struct session {
     struct monitor *monitor;
     enum session_state state;
     bool was_live;
+    bool is_doctors;        /* nobody is told of it, and no record of it is kept (doctor.h) */
     unsigned stopped_looks; /* one after the other, at which a part of the login was stopped */
     bool is_allowed;        /* the api said so and has to hear how it went */
     uint32_t tag;           /* of the question; 0 once its connection to the api is gone */
@@ -82,6 +83,9 @@ int session_timer(struct session *s, int64_t ms);
 uint32_t session_count_all(const struct monitor *m);
 /* Of this user, from the question on. */
 uint32_t session_count_of(const struct monitor *m, uint32_t uid);
+
+/* It may be: check what was said, and go on. May free it. */
+void session_allow(struct session *s, const struct wire_session_answer *msg);
 
 /* There will be no session: tell the login, and the api if it allowed one. May free it. */
 void session_deny(struct session *s, enum wire_step step, int error, const char *what);
