@@ -39,6 +39,13 @@ libctl_la_SOURCES = \
 	%D%/csv.c %D%/csv.h \
 	%D%/del_args.c %D%/del_args.h \
 	%D%/disk_text.c %D%/disk_text.h \
+	%D%/doctor/attack_isolation.c \
+	%D%/doctor/attack_net.c \
+	%D%/doctor/attack_receipt.c \
+	%D%/doctor/attack_six.c \
+	%D%/doctor/attempts.c %D%/doctor/attempts.h \
+	%D%/doctor/bait.c %D%/doctor/bait.h \
+	%D%/doctor/bait_socket.c %D%/doctor/bait_socket.h \
 	%D%/doctor/checks.c %D%/doctor/checks.h %D%/doctor/checks.def \
 	%D%/doctor/doctor.c %D%/doctor/doctor.h \
 	%D%/doctor/facts.c %D%/doctor/facts.h \
@@ -50,6 +57,11 @@ libctl_la_SOURCES = \
 	%D%/doctor/host_nss.c \
 	%D%/doctor/host_state.c \
 	%D%/doctor/network_rules.c \
+	%D%/doctor/judge.c %D%/doctor/judge.h \
+	%D%/doctor/probe.c %D%/doctor/probe.h %D%/doctor/probe_host.h \
+	%D%/doctor/probe_join.c %D%/doctor/probe_join.h \
+	%D%/doctor/probe_local.c \
+	%D%/doctor/said.c %D%/doctor/said.h \
 	%D%/doctor/report.c %D%/doctor/report.h \
 	%D%/doctor/service_policy.c \
 	%D%/doctor/service_running.c \
@@ -107,6 +119,11 @@ libctl_la_SOURCES = \
 	%D%/table.c %D%/table.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/when.c %D%/when.h
+# The doctor joins its session as a login does, by the same code.
+libctl_la_SOURCES += \
+	pam_module/join.c pam_module/join.h \
+	pam_module/open.c pam_module/open.h \
+	pam_module/talk.c pam_module/talk.h
 libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DATELIER_SYSCONF_DIR='"$(sysconfdir)"' \
 	-DATELIER_DATA_DIR='"$(datadir)/atelier"'
 libctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) $(SODIUM_CFLAGS) -fPIE

@@ -6,6 +6,7 @@
 
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
+#include "ctl/doctor/probe.h"
 
 #include "common/banned.h"
 
@@ -51,6 +52,7 @@ void doctor_examine(const struct doctor_args *args, struct report *ret)
         l->check->look(&d, l);
         r.count++;
     }
+    probe_host_free(d.probe);
     facts_free(d.facts);
     *ret = r;
 }
