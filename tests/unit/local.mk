@@ -43,6 +43,7 @@ test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIB
 check_PROGRAMS += test_receipt test_filter_proof
 TESTS += test_receipt test_filter_proof
 test_receipt_SOURCES = %D%/test_receipt.c sessiond/monitor/lease.c \
+	sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c sessiond/monitor/skills.c \
 	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
 	sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
 test_receipt_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)

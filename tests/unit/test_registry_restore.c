@@ -339,7 +339,7 @@ static void row_that_is_none_is_refused(void **state)
         " INSERT INTO tombstones SELECT i, 'group', 'g' || i FROM n;"
         "INSERT INTO groups SELECT id, name, 1 FROM tombstones WHERE id >= 20000;"
         "INSERT INTO members SELECT 10001, id FROM tombstones WHERE id >= 20000",
-        "INSERT INTO sessions VALUES ('s', 10001, 'ssh', printf('%0100d', 0), '', 1, 0, '')",
+        "INSERT INTO sessions VALUES ('s', 10001, 'ssh', printf('%0100d', 0), '', 1, 0, '', '')",
         "UPDATE meta SET generation = 9223372036854775806",
     };
     static const char good[] =
