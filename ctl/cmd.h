@@ -33,6 +33,7 @@
     X("session", "list", cmd_session_list, "list the sessions that are open")                      \
     X("session", "show", cmd_session_show, "show one session")                                     \
     X("session", "kill", cmd_session_kill, "end sessions")                                         \
+    X("net", NULL, cmd_net, "show who reached what over the network, and what was refused")        \
     X("su", NULL, cmd_su, "log in as a user, confined like the user")                              \
     X("group", "add", cmd_group_add, "make a group")                                               \
     X("group", "list", cmd_group_list, "list all groups")                                          \

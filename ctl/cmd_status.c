@@ -17,7 +17,7 @@ static const char doc[] =
 struct health {
     const char *status, *version, *canary, *canary_what, *cgroup_mode, *disk, *disk_what;
     int sessiond, disk_required;
-    json_t *canary_age;
+    json_t *canary_age, *net_connections;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
 
@@ -25,13 +25,15 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
 {
     return json_unpack_ex(
         json, ret_error, 0,
-        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I}",
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
+        "s:o}",
         "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
         "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
         &ret_h->canary_age, "net_revision", &ret_h->net_revision, "cgroup_mode",
         &ret_h->cgroup_mode, "disk", &ret_h->disk, "disk_required", &ret_h->disk_required,
         "disk_what", &ret_h->disk_what, "runs", &ret_h->runs, "users", &ret_h->users, "groups",
-        &ret_h->groups, "ids_free", &ret_h->ids_free, "generation", &ret_h->generation);
+        &ret_h->groups, "ids_free", &ret_h->ids_free, "generation", &ret_h->generation,
+        "net_connections", &ret_h->net_connections);
 }
 
 static void health_print(const struct health *h)
@@ -54,6 +56,12 @@ static void health_print(const struct health *h)
         table_add(t, "not asked yet; the next run or session asks");
     table_add(t, "network rules");
     table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
+    table_add(t, "connections");
+    if (json_is_integer(h->net_connections))
+        table_addf(t, "%" JSON_INTEGER_FORMAT " of one user at most",
+                   json_integer_value(h->net_connections));
+    else
+        table_add(t, "neither counted nor limited by user");
     table_add(t, "cgroups");
     table_add(t, h->cgroup_mode);
     table_add(t, "disk limits");

@@ -23,6 +23,7 @@ libctl_la_SOURCES = \
 	%D%/cmd_index.c \
 	%D%/cmd_invite.c \
 	%D%/cmd_link.c \
+	%D%/cmd_net.c \
 	%D%/cmd_policy.c \
 	%D%/cmd_run.c \
 	%D%/cmd_session.c \

@@ -15,6 +15,7 @@ struct health;
 struct lock_queue;
 struct lockout;
 struct magic_link;
+struct network;
 struct pam_door;
 struct run_table;
 struct session_table;
@@ -36,6 +37,7 @@ struct app {
     struct lockout *lockout;
     struct magic_link *links;
     const char *link_base; /* of the links that are minted, for magic_link_url() */
+    struct network *network;
     struct pam_door *pam;
     struct run_table *runs;
     struct session_table *sessions;

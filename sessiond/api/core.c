@@ -246,6 +246,8 @@ static int dispatch_ready(struct core *c, const union inbound *in)
     case WIRE_STATUS:
         c->events->status(c->arg, &in->status);
         return 0;
+    case WIRE_NET_PAGE:
+        return c->events->net_page(c->arg, &in->net_page);
     default:
         return -EBADMSG;
     }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "common/wire.h"
+#include "common/wire_net.h"
 
 struct core;
 
@@ -33,6 +34,7 @@ struct core_events {
     void (*session_synced)(void *arg);
     void (*lock)(void *arg, enum wire_type type); /* LOCK_TAKEN, LOCK_BUSY or LOCK_LOST */
     void (*status)(void *arg, const struct wire_status *m);
+    int (*net_page)(void *arg, const struct wire_net_page *m); /* -ENOENT: it was not asked */
 };
 
 /**

@@ -29,6 +29,8 @@ void links_delete(struct request *rq, const json_t *body);
 void sessions_get(struct request *rq, const json_t *body);
 void sessions_get_one(struct request *rq, const json_t *body);
 void sessions_delete(struct request *rq, const json_t *body);
+void network_get(struct request *rq, const json_t *body);
+void network_get_one(struct request *rq, const json_t *body);
 void index_get(struct request *rq, const json_t *body);
 void index_post(struct request *rq, const json_t *body);
 void backup_post(struct request *rq, const json_t *body);

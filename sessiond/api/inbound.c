@@ -36,6 +36,8 @@ static size_t size_of(uint32_t type)
         return sizeof(struct wire_session_failed);
     case WIRE_SESSION_ENDED:
         return sizeof(struct wire_session_ended);
+    case WIRE_NET_PAGE:
+        return sizeof(struct wire_net_page);
     default:
         return 0;
     }
@@ -105,6 +107,23 @@ static bool session_ended_is_good(const struct wire_session_ended *m)
     return m->end < WIRE_SESSION_END__COUNT && m->ended_us > 0 && is_session_id(m->session_id);
 }
 
+static bool net_page_is_good(const struct wire_net_page *m)
+{
+    if (m->is_last > 1 || m->sum.is_cut > 1 || m->user_count > WIRE_NET_PAGE_USERS ||
+        m->refused_count > WIRE_NET_PAGE_REFUSED || m->rule_count > WIRE_NET_PAGE_RULES)
+        return false;
+    for (uint32_t i = 0; i < m->refused_count; i++) {
+        if ((m->refused[i].family != 4 && m->refused[i].family != 6) ||
+            m->refused[i].reason >= WIRE_NET_REASON__COUNT)
+            return false;
+    }
+    for (uint32_t i = 0; i < m->rule_count; i++) {
+        if (m->rules[i].reason >= WIRE_NET_REASON__COUNT || !IS_TEXT(m->rules[i].text))
+            return false;
+    }
+    return true;
+}
+
 static bool body_is_good(const union inbound *in)
 {
     switch (in->head.type) {
@@ -124,6 +143,8 @@ static bool body_is_good(const union inbound *in)
         return session_failed_is_good(&in->session_failed);
     case WIRE_SESSION_ENDED:
         return session_ended_is_good(&in->session_ended);
+    case WIRE_NET_PAGE:
+        return net_page_is_good(&in->net_page);
     default:
         return true; /* a head alone */
     }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "common/wire.h"
+#include "common/wire_net.h"
 
 /* Any message that sessiond may send. */
 union inbound {
@@ -19,6 +20,7 @@ union inbound {
     struct wire_session_started session_started;
     struct wire_session_failed session_failed;
     struct wire_session_ended session_ended;
+    struct wire_net_page net_page;
 };
 
 /**

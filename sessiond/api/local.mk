@@ -15,6 +15,7 @@ libapi_la_SOURCES = \
 	%D%/json_out.c %D%/json_out.h \
 	%D%/link_input.c %D%/link_input.h \
 	%D%/login.c %D%/login.h \
+	%D%/network_view.c %D%/network_view.h \
 	%D%/outcome.c %D%/outcome.h \
 	%D%/run_spec.c %D%/run_spec.h \
 	%D%/status.c %D%/status.h \
@@ -51,6 +52,7 @@ sessiond_api_SOURCES = \
 	%D%/locked.c %D%/locked.h \
 	%D%/lockout.c %D%/lockout.h \
 	%D%/main.c \
+	%D%/network.c %D%/network.h \
 	%D%/nsswitch.c %D%/nsswitch.h \
 	%D%/pam.c %D%/pam.h \
 	%D%/response.c %D%/response.h \

@@ -30,6 +30,7 @@
 #include "sessiond/api/http.h"
 #include "sessiond/api/lock.h"
 #include "sessiond/api/lockout.h"
+#include "sessiond/api/network.h"
 #include "sessiond/api/nsswitch.h"
 #include "sessiond/api/pam.h"
 #include "sessiond/api/run.h"
@@ -125,6 +126,7 @@ static void core_down(void *arg)
     session_table_down(app->sessions);
     lock_queue_down(app->locks);
     health_down(app->health);
+    network_down(app->network);
 }
 
 /* The last `end` still has to reach its client. */
@@ -211,7 +213,16 @@ static void core_status(void *arg, const struct wire_status *m)
     health_status(app->health, m);
 }
 
+static int core_net_page(void *arg, const struct wire_net_page *m)
+{
+    const struct app *app = arg;
+
+    health_heard(app->health);
+    return network_page(app->network, m);
+}
+
 static const struct core_events core_events = {
+    .net_page = core_net_page,
     .down = core_down,
     .run_started = core_run_started,
     .run_failed = core_run_failed,
@@ -353,6 +364,8 @@ static int app_open(struct app *app, const struct options *o)
         r = lock_queue_new(app, &app->locks);
     if (r == 0)
         r = health_new(app, &app->health);
+    if (r == 0)
+        r = network_new(app, &app->network);
     if (r == 0) {
         about = o->core_path;
         r = core_new(app->base, o->core_path, &core_events, app, &app->core);
@@ -384,6 +397,7 @@ static void app_close(struct app *app)
         door_close(app->doors[i]);
     pam_door_close(app->pam);
     health_free(app->health);
+    network_free(app->network);
     lock_queue_free(app->locks);
     lockout_free(app->lockout);
     session_table_free(app->sessions);

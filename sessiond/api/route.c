@@ -34,6 +34,8 @@ static const struct route routes[] = {
     {"GET", "/v1/sessions", RIGHT_ADMIN, 0, sessions_get},
     {"GET", "/v1/sessions/", RIGHT_ADMIN, 0, sessions_get_one},
     {"DELETE", "/v1/sessions/", RIGHT_ADMIN, 0, sessions_delete},
+    {"GET", "/v1/network", RIGHT_ADMIN, 0, network_get},
+    {"GET", "/v1/network/", RIGHT_ADMIN, 0, network_get_one},
     {"GET", "/v1/index/", RIGHT_ADMIN, 0, index_get},
     {"POST", "/v1/index", RIGHT_ADMIN, BODY_MAX, index_post},
     {"POST", "/v1/backup", RIGHT_ADMIN, BODY_MAX, backup_post},

@@ -156,6 +156,8 @@ def parameter(method, path, session):
         return "33"
     if path == "/v1/links/{id}":
         return lab.mint("carol")["id"]
+    if path == "/v1/network/{name}":
+        return "alice"
     if path == "/v1/index/{after}":
         return "0"
     assert path == "/v1/sessions/{id}"

@@ -53,6 +53,9 @@ CANARY6 = ("test_canary.py::test_rules_that_are_there_and_do_not_hold[ip6tables]
 KEPT = tuple(f"test_netkeep.py::test_what_others_change_is_put_back[{name}]"
              for name in ("all flushed", "accept above", "chain emptied", "drop deleted"))
 
+CONNECTIONS = ("test_net.py::test_one_user_does_not_take_all_connections",
+               "test_net.py::test_tries_are_counted_for_who_made_them_and_for_nobody_else")
+
 ROWS = (
     Row("filter, receipt checked", {"sessiond": "seccomp"}, refused(*STEPS), RUNS),
     Row("filter", {"sessiond": "seccomp,verify"},
@@ -82,5 +85,7 @@ ROWS = (
     Row("IPv6 rules", {"sessiond": "canary,netkeep", "rule": "ip6tables 1"}, goes_through(), V6),
     Row("canary, for IPv4", {"sessiond": "canary"}, goes_through(), CANARY4),
     Row("canary, for IPv6", {"sessiond": "canary"}, goes_through(), CANARY6),
+    Row("limit of connections", {"sessiond": "netlimit", "table": "inet atelier"},
+        goes_through(), CONNECTIONS),
     Row("watch over the rules", {"sessiond": "netkeep"}, goes_through(), KEPT),
 )

@@ -131,6 +131,11 @@ def drop_rule(which, undo):
     time.sleep(STALE_S)
 
 
+def drop_table(which, _):
+    """@which: "FAMILY NAME" of nft; sessiond puts it back when it is the shipped one again."""
+    lab.command("nft", "delete", "table", *which.split())
+
+
 @contextlib.contextmanager
 def registry_open():
     """registry.db, by root, while nobody else has it open; leaves the api stopped."""
@@ -160,6 +165,7 @@ TAKE = {
     "pam_atelier.so": sabotage_module,
     "pam service": replace_service,
     "rule": drop_rule,
+    "table": drop_table,
     "trigger": drop_trigger,
 }
 

@@ -85,6 +85,17 @@ static union inbound good_status(void)
     return message(WIRE_STATUS, sizeof(struct wire_status));
 }
 
+static union inbound good_page(void)
+{
+    union inbound in = message(WIRE_NET_PAGE, sizeof(in.net_page));
+
+    in.net_page.refused_count = WIRE_NET_PAGE_REFUSED;
+    for (uint32_t i = 0; i < WIRE_NET_PAGE_REFUSED; i++)
+        in.net_page.refused[i].family = 4;
+    in.net_page.rule_count = WIRE_NET_PAGE_RULES;
+    return in;
+}
+
 static union inbound good_synced(void)
 {
     return message(WIRE_SESSION_SYNCED, sizeof(struct wire_head));
@@ -94,9 +105,9 @@ typedef union inbound (*make_fn)(void);
 
 static void good_messages_are_good_and_no_other_size_is(void **state)
 {
-    static const make_fn makers[] = {good_ask,       good_started,     good_failed,
-                                     good_ended,     good_run_started, good_run_failed,
-                                     good_run_ended, good_status,      good_synced};
+    static const make_fn makers[] = {good_ask,         good_started,    good_failed,    good_ended,
+                                     good_run_started, good_run_failed, good_run_ended, good_status,
+                                     good_page,        good_synced};
 
     (void)state;
     for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
@@ -158,6 +169,21 @@ static void text_without_an_end_or_not_ascii_is_refused(void **state)
     REFUSED(good_status, FILL(in.status.canary_what));
 }
 
+static void pages_of_what_was_counted_are_checked(void **state)
+{
+    (void)state;
+    REFUSED(good_page, in.net_page.user_count = WIRE_NET_PAGE_USERS + 1);
+    REFUSED(good_page, in.net_page.refused_count = WIRE_NET_PAGE_REFUSED + 1);
+    REFUSED(good_page, in.net_page.rule_count = WIRE_NET_PAGE_RULES + 1);
+    REFUSED(good_page, in.net_page.is_last = 2);
+    REFUSED(good_page, in.net_page.sum.is_cut = 2);
+    REFUSED(good_page, in.net_page.refused[3].family = 5);
+    REFUSED(good_page, in.net_page.refused[3].reason = WIRE_NET_REASON__COUNT);
+    REFUSED(good_page, in.net_page.rules[7].reason = WIRE_NET_REASON__COUNT);
+    REFUSED(good_page, FILL(in.net_page.rules[7].text));
+    REFUSED(good_page, in.net_page.rules[0].text[0] = '\x1b');
+}
+
 static void numbers_out_of_their_bounds_are_refused(void **state)
 {
     (void)state;
@@ -197,6 +223,7 @@ int main(void)
         cmocka_unit_test(good_messages_are_good_and_no_other_size_is),
         cmocka_unit_test(what_only_the_api_sends_is_refused),
         cmocka_unit_test(text_without_an_end_or_not_ascii_is_refused),
+        cmocka_unit_test(pages_of_what_was_counted_are_checked),
         cmocka_unit_test(numbers_out_of_their_bounds_are_refused),
         cmocka_unit_test(id_of_a_session_is_32_lower_case_hex_digits_and_nuls),
     };
