@@ -32,9 +32,19 @@ static void profile_compare(const struct policy_profile *p, FILE *to)
         (void)fprintf(to, "%s: trees has %s, shipped none\n", p->name, p->trees[i]);
 }
 
+/* Lists and switches of the network only ever take away from what is shipped. */
+static void net_compare(const struct policy_net *net, FILE *to)
+{
+    uint32_t shipped = policy_net_keys[POLICY_NET_KEY_CONNECTIONS].shipped;
+
+    if (net->connections > shipped)
+        (void)fprintf(to, "network: connections is %u, shipped %u\n", net->connections, shipped);
+}
+
 int policy_loosened(const struct policy *policy, FILE *to)
 {
     for (uint32_t i = 0; i < policy->count; i++)
         profile_compare(&policy->profiles[i], to);
+    net_compare(&policy->net, to);
     return ferror(to) ? -EIO : 0;
 }

@@ -286,6 +286,23 @@ void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
         doctor_say(l, DOCTOR_FAIL, "none: memory of participants is not limited");
 }
 
+void check_disk_limit(struct doctor *d, struct doctor_line *l)
+{
+    const json_t *health = sessiond_says(d, l);
+    const char *mode, *what;
+
+    if (!health)
+        return;
+    mode = facts_health_text(health, "disk");
+    what = facts_health_text(health, "disk_what");
+    if (mode[0] && strcmp(mode, "none") != 0)
+        doctor_say(l, DOCTOR_PASS, "%s", mode);
+    else if (json_is_true(json_object_get(health, "disk_required")))
+        doctor_say(l, DOCTOR_FAIL, "none, and the policy requires one: nothing starts: %s", what);
+    else
+        doctor_say(l, DOCTOR_WARN, "none: %s", what);
+}
+
 void check_canary(struct doctor *d, struct doctor_line *l)
 {
     const json_t *health = sessiond_says(d, l), *age;

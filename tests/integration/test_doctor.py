@@ -266,9 +266,9 @@ FAULTS = {
     "admin.sock for all": (lambda: mode(lab.ADMIN, 0o666), {"sockets"}),
     "no lock of accounts": (lambda: away("/etc/.pwd.lock"), {"account-lock"}),
     "no sessiond": (lambda: stopped("sessiond"), {"sessiond", "sessiond-api"},
-                    {"cgroup-mode", "canary"}),
+                    {"cgroup-mode", "canary", "disk-limit"}),
     "no sessiond-api": (lambda: stopped("sessiond-api"), {"sessiond-api"},
-                        {"nss-registry", "cgroup-mode", "canary"}),
+                        {"nss-registry", "cgroup-mode", "canary", "disk-limit"}),
     "no atelier-sshd": (lambda: stopped("atelier-sshd"), {"atelier-sshd"}),
     "no control groups": (without_groups, {"cgroup-mode"}),
     "a policy for the group to write": (lambda: policy("run { pids = 64 }\n", 0o664),
@@ -308,6 +308,8 @@ def lacks():
         found.add("clock")
     if lab.health()["cgroup_mode"] == "none":
         found.add("cgroup-mode")
+    if lab.health()["disk"] == "none":
+        found.add("disk-limit")
     if lab.health()["landlock_abi"] < 6:
         found.add("landlock")
     return found

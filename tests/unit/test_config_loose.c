@@ -85,6 +85,18 @@ static void a_named_profile_is_compared_with_its_base_and_trees_are_more(void **
     says("course: pids is 1000, shipped 256\ncourse: trees has /srv/course, shipped none\n");
 }
 
+static void of_the_network_only_more_connections_are_looser(void **state)
+{
+    (void)state;
+    policy_defaults(&policy);
+    policy.net.connections *= 2;
+    says("network: connections is 4096, shipped 2048\n");
+    policy.net.connections = 16;
+    policy.net.deny_on_link = true;
+    policy.net.egress = POLICY_EGRESS_LISTED;
+    says("");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +104,7 @@ int main(void)
         cmocka_unit_test(more_of_any_key_is_named_and_less_is_not),
         cmocka_unit_test(any_limit_of_processor_time_is_tighter_than_none),
         cmocka_unit_test(a_named_profile_is_compared_with_its_base_and_trees_are_more),
+        cmocka_unit_test(of_the_network_only_more_connections_are_looser),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ def test_a_host_that_was_set_up_is_well(guest):
     code, lines = doctor(guest)
     assert (code, with_verdict(lines, "fail"), with_verdict(lines, "unknown")) == (0, {}, {})
     # Linux 6.1 has no scopes of Landlock; the machine has no time server and no resolver.
-    assert set(with_verdict(lines, "warn")) <= {"landlock", "abstract", "clock", "resolver", "disk"}
+    assert set(with_verdict(lines, "warn")) <= {"landlock", "abstract", "clock", "resolver", "disk", "disk-limit"}
     for name in ("holder", "units", "hardening", "user-manager", "host-sshd", "firewalls"):
         assert lines[name]["verdict"] == "pass", lines[name]
     assert lines["cgroup-mode"]["evidence"] == "mode v2"
