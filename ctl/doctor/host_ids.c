@@ -185,5 +185,5 @@ void check_processes(struct doctor *d, struct doctor_line *l)
     (void)closedir(dir);
     if (outside > NAMED_MAX)
         doctor_say(l, DOCTOR_FAIL, "and %zu more", outside - NAMED_MAX);
-    doctor_say(l, DOCTOR_PASS, "%zu processes of participants, all in runs and sessions", inside);
+    doctor_say(l, DOCTOR_PASS, "processes of participants: %zu, all in runs and sessions", inside);
 }

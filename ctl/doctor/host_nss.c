@@ -139,7 +139,7 @@ void check_nss_registry(struct doctor *d, struct doctor_line *l)
                    json_text(json_object_get(first, "registry")),
                    json_text(json_object_get(first, "nss")));
     else
-        doctor_say(l, DOCTOR_PASS, "every answer about %zu users and %zu groups, generation %lld",
-                   v.users, v.groups, (long long)v.generation);
+        doctor_say(l, DOCTOR_PASS, "every answer: users %zu, groups %zu, generation %lld", v.users,
+                   v.groups, (long long)v.generation);
     json_decref(v.found);
 }

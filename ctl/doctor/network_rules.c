@@ -74,10 +74,8 @@ static void family_look(const char *save, struct doctor_line *l)
     else if (fault)
         doctor_say(l, DOCTOR_FAIL, "%s", fault);
     else
-        doctor_say(l, DOCTOR_PASS,
-                   "the jump is line 1 of OUTPUT, before %zu others; ATELIER has "
-                   "%zu rules",
-                   chain_count(&saved, "OUTPUT") - 1, chain_count(&saved, "ATELIER"));
+        doctor_say(l, DOCTOR_PASS, "the jump is rule 1 of %zu in OUTPUT; ATELIER has %zu rules",
+                   chain_count(&saved, "OUTPUT"), chain_count(&saved, "ATELIER"));
 }
 
 void check_rules_v4(struct doctor *d, struct doctor_line *l)

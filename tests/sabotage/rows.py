@@ -92,11 +92,25 @@ def caller_put():
     assert answer.status == 200, answer
 
 
+def doctor_fault(checks):
+    """Whether atelier doctor fails in these checks, and in no other."""
+    if checks is None:
+        return ""
+    result = subprocess.run(["atelier", "doctor", "--json"], capture_output=True, text=True,
+                            timeout=WITHIN_S, check=False)
+    found = {line["id"] for line in json.loads(result.stdout)["checks"]
+             if line["verdict"] in ("fail", "unknown")}
+    if found == set(checks) and result.returncode == bool(checks):
+        return ""
+    return (f"doctor ends with {result.returncode}; it does not find {sorted(set(checks) - found)}, "
+            f"and finds {sorted(found - set(checks))}")
+
+
 def row_fault(row):
     """What is wrong with this row: "" if the protection was missed as it should be."""
     with contextlib.ExitStack() as undo:
         switches.take(row.taken, undo)
-        return row.seen() or fault_of(row.tests, "failed")
+        return row.seen() or doctor_fault(row.doctor) or fault_of(row.tests, "failed")
 
 
 def row_run(row):

@@ -4,7 +4,7 @@
 # Each function takes one thing and leaves with the caller's ExitStack how it comes back. A program
 # that can be sabotaged is told so when it starts; the module of logins by its line in the PAM
 # service. The copies are installed in the lab alone: the api does not run as root and may not see
-# the build directory.
+# the build directory. One of a daemon is mounted over the shipped program, which it is to look like.
 import contextlib
 import glob
 import os
@@ -83,8 +83,9 @@ def start_shipped(name):
 def sabotage_daemon(name):
     def take(sabotage, undo):
         undo.callback(start_shipped, name)
-        lab.service("restart", name, "--exec", copy_of(name), "--env",
-                    f"ATELIER_SABOTAGE={sabotage}")
+        undo.callback(lab.command, "umount", "-l", shipped(name))  # it runs still
+        lab.command("mount", "--bind", copy_of(name), shipped(name))
+        lab.service("restart", name, "--env", f"ATELIER_SABOTAGE={sabotage}")
         lab.eventually(lab.is_connected, lab.UP_WITHIN_S)
     return take
 
