@@ -23,7 +23,7 @@
     X("tcp", attack_tcp, "[lo/]ADDRESS:PORT...: connect")                                          \
     X("udp", attack_udp, "[lo/]ADDRESS:PORT...: send a byte")                                      \
     X("listen", attack_listen, "serve on a port of one's own")                                     \
-    X("sockets", attack_sockets, "kinds of sockets that no rule sees")                             \
+    X("sockets", attack_sockets, "[KIND...]: kinds of sockets that no rule sees")                  \
     X("families", attack_families, "all families of sockets")                                      \
     X("links", attack_links, "network interfaces besides lo")                                      \
     X("calls", attack_calls, "system calls for other things than work")                            \

@@ -276,12 +276,23 @@ static const struct kind {
     {"netlink-generic", AF_NETLINK, SOCK_RAW, 16},
 };
 
+static bool is_asked(const char *kind, int argc, char *argv[])
+{
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], kind) == 0)
+            return true;
+    }
+    return argc == 0;
+}
+
 int attack_sockets(const char *name, int argc, char *argv[])
 {
-    (void)argc;
-    (void)argv;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        int fd = socket(kinds[i].family, kinds[i].type | SOCK_CLOEXEC, kinds[i].protocol);
+        int fd;
+
+        if (!is_asked(kinds[i].name, argc, argv))
+            continue;
+        fd = socket(kinds[i].family, kinds[i].type | SOCK_CLOEXEC, kinds[i].protocol);
 
         say(name, kinds[i].name, fd < 0 ? -errno : 0);
         if (fd >= 0)

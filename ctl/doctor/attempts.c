@@ -180,15 +180,24 @@ static void network_add(struct plan_of_attack *p, const struct bait *b, enum pro
     targets_add(w, "udp", &p->multicast);
 }
 
-/* What the same uid may do unconfined, as a control. */
-static void common_add(struct plan_of_attack *p, const struct bait *b)
+/*
+ * What the same uid may do unconfined, as a control. Of sockets only those that are part of any
+ * kernel: the others would load modules into that of the host, which stay.
+ */
+static void common_add(struct plan_of_attack *p, const struct bait *b, enum probe_door door)
 {
+    static const char *const harmless[] = {
+        "icmp", "udplite", "mptcp", "netlink-diag", "netlink-uevent", "netlink-generic", NULL};
     struct words *w = &p->words;
 
     attack_add(w, "calls");
     attack_add(w, "entries");
-    attack_add(w, "sockets");
-    attack_add(w, "families");
+    if (door == PROBE_PLAIN) {
+        list_add(w, "sockets", harmless);
+    } else {
+        attack_add(w, "sockets");
+        attack_add(w, "families");
+    }
     attack_add(w, "listen");
     attack_add(w, "setids");
     attack_add(w, "filecaps");
@@ -291,7 +300,7 @@ static struct said *attempts_make(struct doctor *d, enum probe_door door)
     if (door != PROBE_PLAIN)
         network_add(p, b, door);
     if (door != PROBE_ROOT) {
-        common_add(p, b);
+        common_add(p, b, door);
         secret_turn(b, secret);
         attack_add(&p->words, "arguments");
         word_add(&p->words, secret);
