@@ -27,6 +27,7 @@ libpolicy_la_SOURCES = \
 	%D%/netrules_seen.c %D%/netrules_seen.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/policy_plan.c \
+	%D%/proc.def \
 	%D%/syscalls.def
 libpolicy_la_CPPFLAGS = $(AM_CPPFLAGS) $(SECCOMP_CFLAGS)
 libpolicy_la_LIBADD = libpolicy_config.la libcommon.la $(SECCOMP_LIBS)

@@ -35,7 +35,7 @@
     }
 #define TEXT_AT(path, content)                                                                     \
     {                                                                                              \
-        .op = PLAN_TEXT, .target = path, .source = content                                         \
+        .op = PLAN_TEXT, .target = path, .source = content, .mode = 0444                                        \
     }
 #define NODE_AT(path, maj, min)                                                                    \
     {                                                                                              \
@@ -55,6 +55,8 @@ const struct plan_entry plan_base[] = {
 
     DIR_AT("proc", 0555), DIR_AT("sys", 0555), DIR_AT("run", 0755), DIR_AT("tmp", 0755),
     DIR_AT(PLAN_LOG_DIR, 0700),
+    DIR_AT(PLAN_NO_DIR, 0),
+    {.op = PLAN_TEXT, .target = PLAN_NO_FILE, .source = "", .mode = 0},
     {.op = PLAN_SOCKET, .target = PLAN_LOG_DIR "/log", .source = "/dev/log", .optional = true},
     DIR_AT("skills", 0755), DIR_AT("home", 0755), DIR_AT("root", 0700), DIR_AT("var", 0755), DIR_AT("var/tmp", 0755),
 
@@ -104,6 +106,15 @@ const struct plan_entry plan_base[] = {
 const size_t plan_base_count = sizeof(plan_base) / sizeof(plan_base[0]);
 
 /* clang-format on */
+
+#define OPEN   true
+#define MASKED false
+#define NAME(name, is_open, what, why) {name, is_open, what, why},
+const struct plan_proc plan_proc[] = {
+#include "policy/proc.def"
+};
+#undef NAME
+const size_t plan_proc_count = sizeof(plan_proc) / sizeof(plan_proc[0]);
 
 /* System accounts by Debian policy 9.2.2, and nobody. */
 static bool is_system_id(uint32_t id)

@@ -44,6 +44,22 @@ extern const size_t plan_base_count;
 /* Root's alone in every tree: the host's log socket for the login's own process. */
 #define PLAN_LOG_DIR "run/host"
 
+/* Nobody can open them: they hide what they are mounted on. Beside the log, where nobody comes by.
+ */
+#define PLAN_NO_FILE PLAN_LOG_DIR "/no-file"
+#define PLAN_NO_DIR  PLAN_LOG_DIR "/no-dir"
+
+/* What is in /proc besides processes: policy/proc.def. */
+struct plan_proc {
+    const char *name;
+    bool is_open;     /* else masked, as is what is not in the table */
+    const char *what; /* it says */
+    const char *why;
+};
+
+extern const struct plan_proc plan_proc[];
+extern const size_t plan_proc_count;
+
 /*
  * Terminals of a session: an instance of its own, so that nobody takes all of the host's. gid 5 is
  * tty on Debian (base-passwd); sshd gives a terminal to that group.

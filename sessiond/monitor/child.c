@@ -5,6 +5,7 @@
  * Order, and what a swap would break:
  *   STDIO    own session, then 0 1 2                  (a tty of ours must not be its own)
  *   RLIMIT   while capabilities are there             (a hard limit cannot be raised later)
+ *   MOUNT    /proc becomes read-only: after RLIMIT, which writes to it; needs CAP_SYS_ADMIN
  *   GROUPS   before IDS                               (setgroups needs CAP_SETGID)
  *   IDS      gid, then uid; read back                 (after the uid nothing can change the gid)
  *   CAPS     inheritable and ambient too              (exec would bring them back)
@@ -35,6 +36,7 @@
 #include "common/payload.h"
 #include "common/sabotage.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/procfs.h"
 
 #include "common/banned.h"
 
@@ -227,6 +229,7 @@ _Noreturn void child_main(const struct spawner_setup *setup, const struct spawn_
     (void)umask(PLAN_RUN_UMASK);
     step(sock, WIRE_STEP_STDIO, step_stdio(fds));
     step(sock, WIRE_STEP_RLIMIT, step_rlimit(&req->plan));
+    step(sock, WIRE_STEP_MOUNT, procfs_close());
     step(sock, WIRE_STEP_GROUPS, step_groups(req));
     if (!SABOTAGED("setuid")) {
         step(sock, WIRE_STEP_IDS, step_ids(req));

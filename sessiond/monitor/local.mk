@@ -39,6 +39,7 @@ monitor_sources = \
 	%D%/policy_load.c %D%/policy_load.h \
 	%D%/policy_tool.c %D%/policy_tool.h \
 	%D%/policy_warn.c %D%/policy_warn.h \
+	%D%/procfs.c %D%/procfs.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \
 	%D%/request.c %D%/request.h \

@@ -448,6 +448,31 @@ static bool tree_matches(int root_fd, const char *path)
     return fd >= 0 && fstatfs(fd, &fs) == 0 && ((long)fs.f_flags & wanted) == wanted;
 }
 
+/* The switches of the kernel are read-only, and what is masked can be opened by nobody. */
+static bool proc_matches(int root_fd)
+{
+    cleanup_close int fd = openat(root_fd, "proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct statfs fs;
+
+    if (fd < 0 || fstatfs(fd, &fs) < 0 || ((long)fs.f_flags & ST_RDONLY) == 0)
+        return false;
+    for (size_t i = 0; i < plan_proc_count; i++) {
+        char path[64];
+        struct stat st;
+
+        if (plan_proc[i].is_open)
+            continue;
+        (void)snprintf(path, sizeof(path), "proc/%s", plan_proc[i].name);
+        if (fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+            if (errno != ENOENT)
+                return false;
+        } else if ((st.st_mode & 07) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 const char *receipt_places_fault(pid_t pid, const struct plan *plan)
 {
     cleanup_close int proc_fd = proc_open(pid), root_fd = -1;
@@ -461,6 +486,8 @@ const char *receipt_places_fault(pid_t pid, const struct plan *plan)
         return "size of /" target;
     PLAN_PLACES(PLACE_CHECK)
 #undef PLACE_CHECK
+    if (!proc_matches(root_fd))
+        return "/proc";
     for (uint32_t i = 0; i < plan->tree_count; i++) {
         if (!tree_matches(root_fd, plan->trees[i]))
             return "trees";

@@ -31,6 +31,7 @@
 #include "sessiond/monitor/hosttree.h"
 #include "sessiond/monitor/mountapi.h"
 #include "sessiond/monitor/ownroot.h"
+#include "sessiond/monitor/procfs.h"
 
 #include "common/banned.h"
 
@@ -151,7 +152,7 @@ static int entry_apply(const struct plan_entry *e, const char *target)
     case PLAN_COPY:
         return file_copy(e->source, target);
     case PLAN_TEXT:
-        return file_write(target, 0444, e->source, strlen(e->source));
+        return file_write(target, e->mode, e->source, strlen(e->source));
     case PLAN_SOCKET:
         return socket_bind(e->source, target);
     case PLAN_LINK:
@@ -188,6 +189,10 @@ int tree_enter_base(const struct tree_texts *texts, const char **ret_what)
 {
     int r;
 
+    *ret_what = "proc";
+    r = procfs_learn();
+    if (r < 0)
+        return r;
     *ret_what = "mount namespace";
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return -errno;
@@ -318,11 +323,10 @@ static int own_add(const struct spawn_request *req, const struct tree_texts *tex
     size_t count;
     int r = trees_add(req, tree_fds, ret_what);
 
+    if (r == 0)
+        r = procfs_mount(ret_what);
     if (r < 0)
         return r;
-    *ret_what = "proc";
-    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0)
-        return -errno;
     count = plan_own(&req->plan, own);
     if (SABOTAGED("sizes"))
         own[PLAN_PLACE_TMP].bytes *= 2;
@@ -363,6 +367,10 @@ int tree_add_session(const struct spawn_request *req, const struct tree_texts *t
     r = file_write(PLAN_SESSION_FILE, 0444, line, strlen(line));
     if (r == 0)
         r = mount_restrict("/etc/atelier", MOUNT_ATTR_RDONLY);
+    if (r < 0)
+        return r;
+    *ret_what = "proc/sys";
+    r = procfs_close_sys();
     if (r < 0)
         return r;
     *ret_what = "dev/pts";

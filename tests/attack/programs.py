@@ -407,6 +407,66 @@ def arguments_of_others(secret):
     raise Stopped("not found")
 
 
+def proc_opens(how):
+    """Names of /proc, processes aside, below which something can be opened: to "read" or "write"."""
+    flags = {"read": os.O_RDONLY, "write": os.O_WRONLY}[how] | os.O_NONBLOCK | os.O_NOCTTY
+    opened = set()
+    for top in os.listdir("/proc"):
+        # Links lead to processes.
+        if top.isdecimal() or os.path.islink(f"/proc/{top}"):
+            continue
+        found = [f"/proc/{top}"]
+        for path, _, files in os.walk(f"/proc/{top}"):
+            found += [os.path.join(path, name) for name in files]
+            if path != f"/proc/{top}" or os.listdir(path):
+                opened.update([top] if how == "read" else [])
+        for path in found:
+            try:
+                os.close(os.open(path, flags))
+            except OSError:
+                continue
+            opened.add(top)
+    return ",".join(sorted(opened)) or "nothing"
+
+
+def fill_all():
+    """Every file system that can be written to and is no disk, to its last byte and name."""
+    places, said = {}, []
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        for line in mounts:
+            _, path, kind, options, *_ = line.split()
+            if kind == "tmpfs" and "rw" in options.split(","):
+                places[path] = None
+    if os.access(os.environ["HOME"], os.W_OK) and "/home" in places:
+        places[os.environ["HOME"]] = places.pop("/home")
+    for path in sorted(places):
+        if not os.access(path, os.W_OK):
+            continue
+        mib, names = fill_to_the_end(path)
+        said.append(f"{path.replace(os.environ['HOME'], '~')} {mib} {names}")
+    return "; ".join(said)
+
+
+def fill_to_the_end(path):
+    """How many MiB there is room for, and then how many names."""
+    mib = names = 0
+    try:
+        with open(f"{path}/fill", "wb", buffering=0) as file:
+            while True:
+                mib += file.write(bytes(MIB)) / MIB
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    try:
+        while True:
+            os.close(os.open(f"{path}/{names}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            names += 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    return round(mib), names
+
+
 def mounts_with(word):
     """F4."""
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:

@@ -179,6 +179,22 @@ def test_the_hosts_secrets_are_not_there():
     assert lab.run(["/bin/ls", "/usr/bin/env"]).status == "ok"  # positive control
 
 
+def test_what_is_masked_in_proc_cannot_be_opened(alice):
+    """All of it: tests/attack/test_tree.py."""
+    for name in ("cmdline", "key-users", "locks"):
+        assert b"Permission denied" in lab.run(["/bin/cat", f"/proc/{name}"]).err, name
+    plain = ["setpriv", f"--reuid={alice}", f"--regid={alice}", "--clear-groups", "cat", "/proc/cmdline"]
+    assert lab.command(*plain).stdout  # positive control
+
+
+def test_proc_is_read_only():
+    """What one owns in it, too: so it is the mount that refuses, and not a mode."""
+    for path in ("/proc/self/comm", "/proc/self/oom_score_adj", "/proc/sys/kernel/hostname"):
+        assert b"Read-only file system" in lab.sh('echo 1 >"$1"', path).err, path
+    with open("/proc/self/comm", "w", encoding="ascii") as file:
+        assert file.write("pytest\n")  # positive control
+
+
 def test_passwd_shows_the_system_and_oneself(bob):
     lines = lab.run(["/bin/cat", "/etc/passwd"]).out.decode().splitlines()
     ids = {line.split(":")[0]: int(line.split(":")[2]) for line in lines}

@@ -40,6 +40,8 @@ PIDS = ("test_confinement.py::test_only_own_processes_are_seen",
 NNP = ("test_confinement.py::test_no_new_privileges_is_set",)
 GROUP = ("test_cgroup.py::test_a_run_has_the_limits_of_the_plan_and_no_name_for_its_group",
          "test_cgroup.py::test_a_refused_fork_is_no_fault_of_a_program_that_copes")
+MASKS = ("test_confinement.py::test_what_is_masked_in_proc_cannot_be_opened",)
+PROC_RO = ("test_confinement.py::test_proc_is_read_only",)
 SIZES = ("test_policy.py::test_what_is_shipped_holds_where_nothing_is_said",)
 NO_GROUPS = "" if (lab.health() or {}).get("cgroup_mode") != "none" else \
     "this machine has no control groups that a lab could use"
@@ -78,6 +80,10 @@ ROWS = (
         goes_through(lambda receipt: receipt["cgroup"]["mode"] == "none"), GROUP, NO_GROUPS),
     Row("sizes of file systems, receipt checked", {"sessiond": "sizes"}, refused(*STEPS), RUNS),
     Row("sizes of file systems", {"sessiond": "sizes,verify"}, goes_through(), SIZES),
+    Row("masks of /proc, receipt checked", {"sessiond": "masks"}, refused(*STEPS), RUNS),
+    Row("masks of /proc", {"sessiond": "masks,verify"}, goes_through(), MASKS),
+    Row("/proc read-only, receipt checked", {"sessiond": "procro"}, refused(*STEPS), RUNS),
+    Row("/proc read-only", {"sessiond": "procro,verify"}, goes_through(), PROC_RO),
     # The kernel itself asks for it: without it no filter can be loaded.
     Row("no_new_privs, filter loaded", {"sessiond": "nnp"}, refused("filter", "canary"), RUNS),
     Row("no_new_privs, receipt checked", {"sessiond": "nnp,seccomp"}, refused(*STEPS), RUNS),

@@ -336,6 +336,35 @@ static void dev_has_six_nodes_and_is_sealed_last(void **state)
     assert_int_equal(seal, last_dev);
 }
 
+static const struct plan_proc *proc_find(const char *name)
+{
+    for (size_t i = 0; i < plan_proc_count; i++) {
+        if (strcmp(plan_proc[i].name, name) == 0)
+            return &plan_proc[i];
+    }
+    return NULL;
+}
+
+static void proc_is_a_table_with_reasons(void **state)
+{
+    static const char *const masked[] = {"cmdline", "keys", "key-users", "kallsyms", "locks"};
+    static const char *const open[] = {"self", "sys", "meminfo", "stat", "cpuinfo", "net"};
+
+    (void)state;
+    for (size_t i = 0; i < plan_proc_count; i++) {
+        assert_true(plan_proc[i].what[0] && plan_proc[i].why[0]);
+        assert_null(strchr(plan_proc[i].name, '/'));
+        assert_ptr_equal(proc_find(plan_proc[i].name), &plan_proc[i]); /* named once */
+    }
+    for (size_t i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
+        assert_false(proc_find(masked[i])->is_open);
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        assert_true(proc_find(open[i])->is_open);
+    /* What hides them can be opened by nobody. */
+    assert_int_equal(entry_find(PLAN_NO_FILE, PLAN_TEXT)->mode, 0);
+    assert_int_equal(entry_find(PLAN_NO_DIR, PLAN_DIR)->mode, 0);
+}
+
 static void parents_come_before_their_children(void **state)
 {
     (void)state;
@@ -418,6 +447,7 @@ int main(void)
         cmocka_unit_test(processor_time_is_of_the_run_and_the_rlimit_behind_it),
         cmocka_unit_test(every_file_system_of_a_run_is_bounded),
         cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
+        cmocka_unit_test(proc_is_a_table_with_reasons),
         cmocka_unit_test(parents_come_before_their_children),
         cmocka_unit_test(a_run_and_a_session_get_what_is_shipped),
         cmocka_unit_test(a_profile_changes_what_it_says_for_whom_it_names),
