@@ -166,7 +166,8 @@ struct plan_ask {
  * @ret_field: On failure: which field of @ask, static
  *
  * A run or session never has more memory or processes than all of its user's together, and no file
- * system that is larger than its memory.
+ * systems that together, with 1 KiB for each file, are larger than seven eighths of its memory:
+ * what the policy gives is cut in proportion.
  *
  * RLIMIT_CPU is in whole seconds, rounded up. Where the time of the run is counted it is a second
  * more: it comes after whoever counts, and is there if that fails.

@@ -86,21 +86,21 @@ enum policy_type {
       "output that is passed on of a run that asks for none")                                      \
     X(OUTPUT_MAX, "output_max", POLICY_KIB, 1u, POLICY_KI, 16 * POLICY_MI, 16 * POLICY_MI, 0, 0,   \
       "output that a run may ask for")                                                             \
-    X(TMP, "tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 256 * POLICY_MI, 256 * POLICY_MI,  \
+    X(TMP, "tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 128 * POLICY_MI, 256 * POLICY_MI,  \
       0, "size of /tmp")                                                                           \
-    X(TMP_FILES, "tmp_files", POLICY_COUNT, 3u, 16, 4194304, 65536, 65536, 0,                      \
+    X(TMP_FILES, "tmp_files", POLICY_COUNT, 3u, 16, 4194304, 32768, 65536, 0,                      \
       "files and directories in /tmp")                                                             \
-    X(VAR_TMP, "var_tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 64 * POLICY_MI,            \
+    X(VAR_TMP, "var_tmp", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 32 * POLICY_MI,            \
       64 * POLICY_MI, 0, "size of /var/tmp")                                                       \
-    X(VAR_TMP_FILES, "var_tmp_files", POLICY_COUNT, 3u, 16, 4194304, 16384, 16384, 0,              \
+    X(VAR_TMP_FILES, "var_tmp_files", POLICY_COUNT, 3u, 16, 4194304, 8192, 16384, 0,               \
       "files and directories in /var/tmp")                                                         \
     X(SHM, "shm", POLICY_BYTES, 3u, POLICY_MI, 256 * POLICY_GI, 64 * POLICY_MI, 64 * POLICY_MI, 0, \
       "size of /dev/shm")                                                                          \
     X(SHM_FILES, "shm_files", POLICY_COUNT, 3u, 16, 4194304, 4096, 4096, 0,                        \
       "files and directories in /dev/shm")                                                         \
-    X(HOME, "home", POLICY_BYTES, 1u, POLICY_MI, 256 * POLICY_GI, 256 * POLICY_MI, 0, 0,           \
+    X(HOME, "home", POLICY_BYTES, 1u, POLICY_MI, 256 * POLICY_GI, 128 * POLICY_MI, 0, 0,           \
       "size of the home of a run, without ~/work")                                                 \
-    X(HOME_FILES, "home_files", POLICY_COUNT, 1u, 64, 4194304, 65536, 0, 0,                        \
+    X(HOME_FILES, "home_files", POLICY_COUNT, 1u, 64, 4194304, 32768, 0, 0,                        \
       "files and directories in it")                                                               \
     X(NOFILE, "nofile", POLICY_COUNT, 3u, 64, 8192, 4096, 4096, 0, "open files of each process")   \
     X(FSIZE, "fsize", POLICY_BYTES, 3u, POLICY_MI, POLICY_TI, 1024 * POLICY_MI, 1024 * POLICY_MI,  \

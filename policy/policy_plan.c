@@ -18,8 +18,18 @@
 #define NPROC_ABOVE 64u
 
 /* The home of a session is no file system of its own: root makes directories in this one. */
-#define PLACE_BYTES  (256ull << 20)
-#define PLACE_INODES 65536ull
+#define PLACE_BYTES  (1ull << 20)
+#define PLACE_INODES 64ull
+
+/*
+ * What a file or directory takes of the memory besides what is in it: inode and name of tmpfs.
+ * Measured as 0.9 KiB (tests/attack/test_tree.py fills all of it).
+ */
+#define INODE_BYTES 1024ull
+
+/* tmpfs has whole pages of any machine; 0 would be no limit. */
+#define SIZE_STEP    (64 * POLICY_KI)
+#define INODES_LEAST 16u
 
 static uint64_t least_of(uint64_t a, uint64_t b)
 {
@@ -52,16 +62,55 @@ static void rlimits_fill(struct plan *p, const uint64_t *v, const struct plan_as
         rlimit_add(p, RLIMIT_CPU, rlimit_cpu_s(p, ask));
 }
 
+static uint64_t sizes_need(const struct plan *p)
+{
+    uint64_t need = 0;
+
+    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++)
+        need += p->sizes[i].bytes + p->sizes[i].inodes * INODE_BYTES;
+    return need;
+}
+
+/* @value times @room / @need; all of them are counted in KiB, so that nothing overflows. */
+static uint64_t share_of(uint64_t value, uint64_t room, uint64_t need)
+{
+    return value * (room / POLICY_KI) / (need / POLICY_KI);
+}
+
+/*
+ * All of them full, with an eighth of the memory left for the program, is no want of memory: who
+ * fills them is told so by write(2), and not killed. If there is less, each gets its part of it.
+ */
+static void sizes_fit(struct plan *p)
+{
+    uint64_t room = p->leaf.memory_max_bytes / 8 * 7, need = sizes_need(p);
+
+    if (need <= room)
+        return;
+    room -= PLAN_PLACE__COUNT * (SIZE_STEP + INODES_LEAST * INODE_BYTES);
+    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++) {
+        struct plan_size *s = &p->sizes[i];
+        uint64_t kib = share_of(s->bytes / POLICY_KI, room, need);
+
+        s->bytes = kib * POLICY_KI / SIZE_STEP * SIZE_STEP;
+        s->inodes = share_of(s->inodes, room, need);
+        if (s->bytes < SIZE_STEP)
+            s->bytes = SIZE_STEP;
+        if (s->inodes < INODES_LEAST)
+            s->inodes = INODES_LEAST;
+    }
+}
+
 static void sizes_fill(struct plan *p, const uint64_t *v)
 {
 #define PLACE_SIZE(id, target, key)                                                                \
     p->sizes[PLAN_PLACE_##id] =                                                                    \
-        (struct plan_size){.bytes = least_of(v[POLICY_KEY_##key], p->leaf.memory_max_bytes),       \
-                           .inodes = v[POLICY_KEY_##key##_FILES]};
+        (struct plan_size){.bytes = v[POLICY_KEY_##key], .inodes = v[POLICY_KEY_##key##_FILES]};
     PLAN_PLACES(PLACE_SIZE)
 #undef PLACE_SIZE
     if (p->kind == POLICY_LOGIN)
         p->sizes[PLAN_PLACE_HOME] = (struct plan_size){PLACE_BYTES, PLACE_INODES};
+    sizes_fit(p);
 }
 
 int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid,

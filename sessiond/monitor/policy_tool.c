@@ -61,14 +61,13 @@ static uint64_t value_in(const struct plan *plan, const struct policy_profile *p
         return p->kind == POLICY_USER ? plan->user.memory_max_bytes : plan->leaf.memory_max_bytes;
     case POLICY_KEY_PIDS:
         return p->kind == POLICY_USER ? plan->user.pids_max : plan->leaf.pids_max;
-    case POLICY_KEY_TMP:
-        return plan->sizes[PLAN_PLACE_TMP].bytes;
-    case POLICY_KEY_VAR_TMP:
-        return plan->sizes[PLAN_PLACE_VAR_TMP].bytes;
-    case POLICY_KEY_SHM:
-        return plan->sizes[PLAN_PLACE_SHM].bytes;
-    case POLICY_KEY_HOME:
-        return plan->sizes[PLAN_PLACE_HOME].bytes;
+#define PLACE_CASES(id, target, key)                                                               \
+    case POLICY_KEY_##key:                                                                         \
+        return plan->sizes[PLAN_PLACE_##id].bytes;                                                 \
+    case POLICY_KEY_##key##_FILES:                                                                 \
+        return plan->sizes[PLAN_PLACE_##id].inodes;
+        PLAN_PLACES(PLACE_CASES)
+#undef PLACE_CASES
     default: /* as the profile says */
         return p->values[key];
     }

@@ -431,19 +431,15 @@ def proc_opens(how):
 
 def fill_all():
     """Every file system that can be written to and is no disk, to its last byte and name."""
-    places, said = {}, []
+    home, said = os.environ["HOME"], []
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
-        for line in mounts:
-            _, path, kind, options, *_ = line.split()
-            if kind == "tmpfs" and "rw" in options.split(","):
-                places[path] = None
-    if os.access(os.environ["HOME"], os.W_OK) and "/home" in places:
-        places[os.environ["HOME"]] = places.pop("/home")
-    for path in sorted(places):
-        if not os.access(path, os.W_OK):
-            continue
-        mib, names = fill_to_the_end(path)
-        said.append(f"{path.replace(os.environ['HOME'], '~')} {mib} {names}")
+        kinds = {path: kind for _, path, kind, *_ in map(str.split, mounts)}
+    # Of a run it is a directory of the file system at /home; of a session, the user's, on a disk.
+    places = [path for path, kind in kinds.items() if kind == "tmpfs"]
+    for path in sorted(places + ([] if home in kinds else [home])):
+        if os.access(path, os.W_OK):
+            mib, names = fill_to_the_end(path)
+            said.append(f"{path.replace(home, '~')} {mib} {names}")
     return "; ".join(said)
 
 

@@ -77,3 +77,43 @@ def test_f21_tools_have_what_they_need(inside):
         assert len(said) == len(TOOLS), said
         for line, (command, pattern) in zip(said, TOOLS):
             assert re.fullmatch(pattern, line), (command, line)
+
+
+# ---- R5, B17: what is memory
+
+def has_memory_limit(receipt):
+    return receipt["cgroup"]["memory_max"] is not None
+
+
+def filled(said):
+    assert said.startswith("through "), said
+    return {line.split()[0]: [int(number) for number in line.split()[1:]]
+            for line in said.removeprefix("through ").split("; ")}
+
+
+def test_r5_who_fills_all_that_is_memory_is_told_and_not_killed(inside):
+    """With what is shipped: each place to its last byte, then to its last name, all of it kept."""
+    result = lab.run(where.argv_of("fill_all"), limits=where.LONG)
+    assert (result.status, result.end["exit"]) == ("ok", 0), (result.end, result.err)
+    places = filled(result.out.decode().strip())
+    assert {path: mib for path, (mib, _) in places.items()} == {
+        "/tmp": 128, "/var/tmp": 32, "/dev/shm": 64, "~": 128}
+    assert all(4000 < names < 33000 for _, names in places.values()), places
+    places = filled(where.in_session(inside, "fill_all"))
+    assert {path: mib for path, (mib, _) in places.items()} == {
+        "/tmp": 256, "/var/tmp": 64, "/dev/shm": 64}
+    inside.ssh("rm -rf /tmp/* /var/tmp/* /dev/shm/*")
+    if not has_memory_limit(result.receipt):
+        pytest.skip("the lab has no control groups: that there was room for it all shows nothing")
+
+
+def test_r5_what_is_in_a_place_counts_as_memory():
+    """Positive control: so it is the sizes that keep the one above alive."""
+    result = lab.run([lab.PYTHON, "-c", "import sys; x = bytearray(480 << 20); print(len(x))"])
+    if not has_memory_limit(result.receipt):
+        pytest.skip("the lab has no control groups")
+    assert result.status == "ok"
+    # 480 MiB of its own beside what may be in /tmp are too much: that memory counts is shown.
+    code = ("f = open('/tmp/x', 'wb')\nfor _ in range(100): f.write(bytes(1 << 20))\n"
+            "x = bytearray(480 << 20)\n")
+    assert lab.python(code).status == "oom"

@@ -18,7 +18,7 @@ IN_FORCE = "/run/atelier/policy"
 LOG = "/run/lab/sessiond.log"
 SHARED, SECRET = "/opt/course/data", "/opt/secret"
 SMALL = ("run {\n memory = 96M\n pids = 20\n cpu = 0.5\n nofile = 100\n fsize = 2M\n tmp = 16M\n"
-         " tmp_files = 32\n var_tmp = 8M\n shm = 4M\n home = 24M\n}\n")
+         " tmp_files = 32\n var_tmp = 8M\n shm = 4M\n home = 24M\n home_files = 2048\n}\n")
 SHIPPED = {"nofile": 4096, "fsize": 1024 * MIB, "nproc": 512, "core": 1, "memlock": 65536,
            "msgqueue": 0, "rtprio": 0, "nice": 0, "cpu": None}
 
@@ -93,8 +93,8 @@ def test_what_is_shipped_holds_where_nothing_is_said():
     assert result.receipt["rlimits"] == SHIPPED
     assert_group(result.receipt, 512 * MIB, 128, 100000)
     seen = result.json()
-    assert seen["/tmp"] == [256 * MIB, 65536] and seen["home"] == [256 * MIB, 65536]
-    assert seen["/var/tmp"] == [64 * MIB, 16384] and seen["/dev/shm"] == [64 * MIB, 4096]
+    assert seen["/tmp"] == [128 * MIB, 32768] and seen["home"] == [128 * MIB, 32768]
+    assert seen["/var/tmp"] == [32 * MIB, 8192] and seen["/dev/shm"] == [64 * MIB, 4096]
     assert seen["cpu"] == [-1, -1]
 
 
@@ -106,7 +106,7 @@ def test_a_lower_limit_is_what_the_receipt_and_the_kernel_show():
     seen = result.json()
     assert (seen["nofile"], seen["fsize"]) == ([100, 100], [2 * MIB, 2 * MIB])
     assert (seen["/tmp"], seen["/var/tmp"][0]) == ([16 * MIB, 32], 8 * MIB)
-    assert (seen["/dev/shm"][0], seen["home"]) == (4 * MIB, [24 * MIB, 65536])
+    assert (seen["/dev/shm"][0], seen["home"]) == (4 * MIB, [24 * MIB, 2048])
     # Not only shown: they hold.
     assert b"No space left" in lab.sh(
         "for i in 1 2 3 4 5 6 7 8 9; do head -c 2000000 /dev/zero >/tmp/$i || exit 1; done").err

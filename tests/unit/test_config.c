@@ -113,9 +113,9 @@ static void nothing_said_is_what_is_shipped(void **state)
     assert_int_equal(run->values[POLICY_KEY_CPU_TIME], 0);
     assert_int_equal(run->values[POLICY_KEY_OUTPUT], MIB);
     assert_int_equal(run->values[POLICY_KEY_OUTPUT_MAX], 16 * MIB);
-    assert_int_equal(run->values[POLICY_KEY_TMP], 256 * MIB);
-    assert_int_equal(run->values[POLICY_KEY_VAR_TMP], 64 * MIB);
-    assert_int_equal(run->values[POLICY_KEY_HOME_FILES], 65536);
+    assert_int_equal(run->values[POLICY_KEY_TMP], 128 * MIB);
+    assert_int_equal(run->values[POLICY_KEY_VAR_TMP], 32 * MIB);
+    assert_int_equal(run->values[POLICY_KEY_HOME_FILES], 32768);
     assert_int_equal(run->values[POLICY_KEY_NOFILE], 4096);
     assert_int_equal(run->values[POLICY_KEY_FSIZE], 1024 * MIB);
     assert_int_equal(login->values[POLICY_KEY_MEMORY], 1024 * MIB);
@@ -309,7 +309,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
          ":3: profile a: wall: a profile of kind login has no such key"},
         {"profile a {\n base = user\n trees = {/opt/a}\n}",
          ":3: profile a: trees: a profile of kind user has no such key"},
-        {"run {\n memory = 64M\n}", ":2: run: tmp: 256M is more than memory, which is 64M"},
+        {"run {\n memory = 64M\n}", ":2: run: tmp: 128M is more than memory, which is 64M"},
         {"run {\n shm = 600M\n}", ":2: run: shm: 600M is more than memory, which is 512M"},
         {"login {\n var_tmp = 2G\n}", ":2: login: var_tmp: 2G is more than memory, which is 1G"},
         {"run {\n home = 1G\n memory = 768M\n}",

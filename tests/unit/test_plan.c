@@ -150,8 +150,10 @@ static void a_run_and_a_session_get_what_is_shipped(void **state)
                     {RLIMIT_MSGQUEUE, false, 0},
                     {RLIMIT_RTPRIO, false, 0},
                     {RLIMIT_NICE, false, 0}},
-        .sizes = {{256 * MIB, 65536}, {64 * MIB, 16384}, {64 * MIB, 4096}, {256 * MIB, 65536}},
+        .sizes = {{128 * MIB, 32768}, {32 * MIB, 8192}, {64 * MIB, 4096}, {128 * MIB, 32768}},
     };
+    const struct plan_size login_sizes[PLAN_PLACE__COUNT] = {
+        {256 * MIB, 65536}, {64 * MIB, 16384}, {64 * MIB, 4096}, {MIB, 64}};
     struct plan got;
 
     (void)state;
@@ -164,6 +166,7 @@ static void a_run_and_a_session_get_what_is_shipped(void **state)
     want.leaf.memory_max_bytes = 1024 * MIB;
     want.leaf.pids_max = 256;
     want.leaf.oom_group = false;
+    memcpy(want.sizes, login_sizes, sizeof(login_sizes));
     got = plan_of(POLICY_LOGIN, 10001, 10002, 0);
     assert_plan_equal(&got, &want);
 }
@@ -181,7 +184,9 @@ static void profiles_add(void)
     p->values[POLICY_KEY_CPU] = 50;
     p->values[POLICY_KEY_CPU_TIME] = 5000;
     p->values[POLICY_KEY_WALL_MAX] = 40000;
-    p->values[POLICY_KEY_TMP] = 64 * MIB;
+    p->values[POLICY_KEY_TMP] = 32 * MIB;
+    p->values[POLICY_KEY_VAR_TMP] = p->values[POLICY_KEY_SHM] = 4 * MIB;
+    p->values[POLICY_KEY_HOME] = 16 * MIB;
     p->values[POLICY_KEY_TMP_FILES] = 99;
     p->values[POLICY_KEY_NOFILE] = 77;
     p->tree_count = 1;
@@ -214,12 +219,22 @@ static void a_profile_changes_what_it_says_for_whom_it_names(void **state)
     assert_int_equal(rlimit_of(&mine, RLIMIT_NOFILE), 77);
     assert_int_equal(rlimit_of(&mine, RLIMIT_CPU), 5);
     assert_true(rlimit_of(&others, RLIMIT_CPU) == UINT64_MAX);
-    assert_true(mine.sizes[PLAN_PLACE_TMP].bytes == 64 * MIB);
+    assert_true(mine.sizes[PLAN_PLACE_TMP].bytes == 32 * MIB);
     assert_int_equal(mine.sizes[PLAN_PLACE_TMP].inodes, 99);
     assert_int_equal(mine.tree_count, 1);
     assert_string_equal(mine.trees[0], "/opt/course");
     assert_int_equal(others.tree_count, 0);
     assert_int_equal(mine.wall_ms, 30000);
+}
+
+/* What they take when all of them are full. */
+static uint64_t places_of(const struct plan *plan)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++)
+        sum += plan->sizes[i].bytes + plan->sizes[i].inodes * 1024;
+    return sum;
 }
 
 static void a_total_is_above_whatever_a_profile_says(void **state)
@@ -233,11 +248,39 @@ static void a_total_is_above_whatever_a_profile_says(void **state)
     assert_true(run.leaf.memory_max_bytes == 64 * MIB);
     assert_int_equal(run.leaf.pids_max, 40);
     assert_int_equal(rlimit_of(&run, RLIMIT_NPROC), 104);
-    for (unsigned i = 0; i < PLAN_PLACE__COUNT; i++)
-        assert_true(run.sizes[i].bytes <= 64 * MIB);
+    assert_true(places_of(&run) <= 56 * MIB && places_of(&run) > 54 * MIB);
     login = plan_of(POLICY_LOGIN, 10002, 10020, 0);
     assert_true(login.leaf.memory_max_bytes == 64 * MIB);
-    assert_true(login.sizes[PLAN_PLACE_TMP].bytes == 64 * MIB);
+    assert_true(places_of(&login) <= 56 * MIB && places_of(&login) > 54 * MIB);
+    /* Each its part. */
+    assert_true(login.sizes[PLAN_PLACE_TMP].bytes > 3 * login.sizes[PLAN_PLACE_SHM].bytes);
+}
+
+/* From the smallest memory to the largest there is, with all that a profile can say. */
+static void all_places_together_fit_into_the_memory(void **state)
+{
+    static const uint64_t memories[] = {16, 17, 64, 100, 512, 1024, 65536, 256 * 1024};
+    struct policy_profile *run = &policy.profiles[POLICY_RUN];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++) {
+        uint64_t memory = memories[i] * MIB;
+        struct plan plan;
+
+        policy_defaults(&policy);
+        policy.profiles[POLICY_USER].values[POLICY_KEY_MEMORY] = memory;
+        run->values[POLICY_KEY_MEMORY] = memory;
+        plan = plan_of(POLICY_RUN, 10001, 10002, 0);
+        assert_true(places_of(&plan) <= memory / 8 * 7);
+        for (unsigned key = 0; key < POLICY_KEY__COUNT; key++)
+            run->values[key] = policy_keys[key].most;
+        run->values[POLICY_KEY_MEMORY] = memory;
+        plan = plan_of(POLICY_RUN, 10001, 10002, 0);
+        assert_true(places_of(&plan) <= memory / 8 * 7);
+        for (unsigned k = 0; k < PLAN_PLACE__COUNT; k++)
+            assert_true(plan.sizes[k].bytes > 0 && plan.sizes[k].bytes % 65536 == 0 &&
+                        plan.sizes[k].inodes >= 16);
+    }
 }
 
 static void who_asks_for_more_time_than_there_is_gets_nothing(void **state)
@@ -313,7 +356,7 @@ static void every_file_system_of_a_run_is_bounded(void **state)
         assert_true(own[i].bytes > 0 && own[i].inodes > 0);
     }
     assert_string_equal(own[PLAN_PLACE_TMP].target, "tmp");
-    assert_true(own[PLAN_PLACE_TMP].bytes == 64 * MIB);
+    assert_true(own[PLAN_PLACE_TMP].bytes == 32 * MIB);
     assert_int_equal(own[PLAN_PLACE_TMP].inodes, 99);
     assert_int_equal(own[PLAN_PLACE_TMP].mode, 01777);
     assert_int_equal(own[PLAN_PLACE_HOME].mode, 0755);
@@ -345,6 +388,20 @@ static const struct plan_proc *proc_find(const char *name)
     return NULL;
 }
 
+static bool is_open(const char *name)
+{
+    const struct plan_proc *p = proc_find(name);
+
+    return p && p->is_open;
+}
+
+static bool is_mode_0(const char *target, enum plan_op op)
+{
+    const struct plan_entry *e = entry_find(target, op);
+
+    return e && e->mode == 0;
+}
+
 static void proc_is_a_table_with_reasons(void **state)
 {
     static const char *const masked[] = {"cmdline", "keys", "key-users", "kallsyms", "locks"};
@@ -357,12 +414,12 @@ static void proc_is_a_table_with_reasons(void **state)
         assert_ptr_equal(proc_find(plan_proc[i].name), &plan_proc[i]); /* named once */
     }
     for (size_t i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
-        assert_false(proc_find(masked[i])->is_open);
+        assert_true(proc_find(masked[i]) && !is_open(masked[i]));
     for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
-        assert_true(proc_find(open[i])->is_open);
+        assert_true(is_open(open[i]));
     /* What hides them can be opened by nobody. */
-    assert_int_equal(entry_find(PLAN_NO_FILE, PLAN_TEXT)->mode, 0);
-    assert_int_equal(entry_find(PLAN_NO_DIR, PLAN_DIR)->mode, 0);
+    assert_true(is_mode_0(PLAN_NO_FILE, PLAN_TEXT));
+    assert_true(is_mode_0(PLAN_NO_DIR, PLAN_DIR));
 }
 
 static void parents_come_before_their_children(void **state)
@@ -447,6 +504,7 @@ int main(void)
         cmocka_unit_test(processor_time_is_of_the_run_and_the_rlimit_behind_it),
         cmocka_unit_test(every_file_system_of_a_run_is_bounded),
         cmocka_unit_test(dev_has_six_nodes_and_is_sealed_last),
+        cmocka_unit_test(all_places_together_fit_into_the_memory),
         cmocka_unit_test(proc_is_a_table_with_reasons),
         cmocka_unit_test(parents_come_before_their_children),
         cmocka_unit_test(a_run_and_a_session_get_what_is_shipped),
