@@ -22,6 +22,7 @@
 #define ID_CANARY       59900u
 #define ID_DOCTOR_MIN   59910u /* throw-away participants of `atelier doctor` */
 #define ID_DOCTOR_MAX   59913u
+#define ID_RESOLVE      59949u /* looks names up for sessiond */
 #define ID_TEST_MIN     59950u
 
 /* What the network rules match: participants, canary, doctor, tests. */

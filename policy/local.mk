@@ -23,6 +23,7 @@ libpolicy_la_SOURCES = \
 	%D%/netcount.c %D%/netcount.h \
 	%D%/netcount_seen.c %D%/netcount_seen.h \
 	%D%/netreason.c %D%/netreason.h \
+	%D%/names.c %D%/names.h \
 	%D%/netrules.c %D%/netrules.h \
 	%D%/netrules_seen.c %D%/netrules_seen.h \
 	%D%/plan.c %D%/plan.h \

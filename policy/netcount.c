@@ -35,8 +35,8 @@
 
 #include "common/banned.h"
 
-/* About 100 rules of netrules.c at most 100 bytes each, and 50 chains of 700. */
-#define TEXT_SIZE 98304u
+/* All rules that netrules.c can make, twice at most 100 bytes each, and 300 chains of 700. */
+#define TEXT_SIZE 524288u
 #define LINE_SIZE 512u
 #define BEGIN     "-A " NETRULES_CHAIN " "
 

@@ -37,6 +37,8 @@ static const struct {
     {"-d 2001::/32 ", WIRE_NET_REASON_TEREDO},
     {"-d 2002::/16 ", WIRE_NET_REASON_SIX_TO_FOUR},
     {"-p tcp -m tcp --dport 25 ", WIRE_NET_REASON_PORT_25},
+    {"-p tcp ", WIRE_NET_REASON_NOT_LISTED},
+    {"-p udp ", WIRE_NET_REASON_NOT_LISTED},
 };
 
 bool netreason_of(const char *line, enum wire_net_reason *ret_reason)

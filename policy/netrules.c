@@ -17,12 +17,16 @@
  *   3. Resolvers, port 53 alone. Before the addresses: they are often 127.0.0.53 or private.
  *   4. Every address of this host, broadcast, multicast: by the kernel's routing table, because
  *      lists of addresses forget the public ones.
- *   5. Networks that are no part of the Internet.
+ *   5. Networks that are no part of the Internet, and those that the policy refuses.
  *   6. Port 25: a workshop that sends spam loses its network for everybody.
  *   7. TCP and UDP return; anything else is refused (ICMP, and transports we have not heard of).
+ *      Where the policy lists what is open, only TCP and UDP to that. It is behind all refusals:
+ *      no list opens what is refused.
  *
  * The jump must be line 1: "-o lo -j ACCEPT" or "ESTABLISHED -j ACCEPT" of other tools above it
- * would void it. So every load deletes and inserts it in the same transaction.
+ * would void it. So every load deletes and inserts it in the same transaction. Behind it, where the
+ * host has a version 2 tree of control groups, is a second one: of every socket that was made in a
+ * group of ours, whatever its UID has become (set-user-ID, a user namespace, subordinate ids).
  *
  * REJECT, not DROP, and tcp-reset for TCP: clients fail at once; IPv6's default REJECT and MPTCP
  * hang for the whole time-out (measured).
@@ -34,6 +38,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/ids.h"
@@ -52,32 +57,21 @@ _Static_assert(ID_NET_MAX == NET_MAX, "the range of the rules is that of ids.h")
 /* Source: iptables-extensions(8), owner. Cookies have no socket (tcp_output.c, tcp_make_synack). */
 #define DROP "-p tcp -m tcp --tcp-flags SYN,ACK SYN,ACK -m owner ! --socket-exists -j DROP"
 
-/* Longest text: about 50 lines of at most 100 bytes, twice 2 lines for each resolver. */
-#define TEXT_SIZE 16384u
+#define CGROUP_BEGIN "-m cgroup --path "
+#define CGROUP_END   " -j " NETRULES_CHAIN
 
-/*
- * IANA's special-purpose registry (RFC 6890) without the documentation networks 192.0.2.0/24,
- * 198.51.100.0/24 and 203.0.113.0/24: nobody is there, and the tests use them as the Internet.
- */
+/* About 50 lines, one for each network, two for each resolver and each destination. */
+#define LINE_SIZE 112u
+#define TEXT_SIZE                                                                                  \
+    ((80u + NETRULES_DENIED_MAX + 2 * (NETRULES_RESOLVERS_MAX + NETRULES_ALLOWED_MAX)) *           \
+         LINE_SIZE +                                                                               \
+     4 * NETRULES_CGROUP_SIZE)
+
 static const char *const refused4[] = {
-    "0.0.0.0/8",      /* this network; 0.0.0.0 is localhost */
-    "10.0.0.0/8",     /* private, RFC 1918 */
-    "100.64.0.0/10",  /* carrier NAT, RFC 6598; metadata of one cloud */
-    "127.0.0.0/8",    /* loopback */
-    "169.254.0.0/16", /* link-local, RFC 3927; metadata of most clouds */
-    "172.16.0.0/12",  /* private, RFC 1918 */
-    "192.0.0.0/24",   /* protocol assignments, RFC 6890; metadata of one cloud */
-    "192.168.0.0/16", /* private, RFC 1918 */
-    "198.18.0.0/15",  /* benchmarks, RFC 2544 */
-    "224.0.0.0/3",    /* multicast and reserved; 255.255.255.255 */
-};
-
-/* All global unicast; loopback, ULA, link-local, v4-mapped and NAT64 lie outside. */
-#define GLOBAL6 "2000::/3"
-/* Inside 2000::/3, and carrying an IPv4 address that may be private. */
-static const char *const refused6[] = {
-    "2001::/32", /* Teredo, RFC 4380 */
-    "2002::/16", /* 6to4, RFC 3056 */
+#define ROW(text, what) text,
+    PREFIX_REFUSED4(ROW)};
+static const char *const refused6[] = {PREFIX_REFUSED6(ROW)
+#undef ROW
 };
 
 struct text {
@@ -177,9 +171,86 @@ static void addresses6_refuse(struct text *t)
 {
     refuse(t, "-m addrtype --dst-type", "LOCAL");
     refuse(t, "-m addrtype --dst-type", "MULTICAST");
-    refuse(t, "! -d", GLOBAL6);
+    refuse(t, "! -d", PREFIX_GLOBAL6);
     for (size_t i = 0; i < sizeof(refused6) / sizeof(refused6[0]); i++)
         refuse(t, "-d", refused6[i]);
+}
+
+/* With its bits, as the programs print it: a rule of ours reads the same everywhere. */
+static void destination_text(const struct prefix *p, char ret_text[PREFIX_TEXT_SIZE])
+{
+    size_t n;
+
+    prefix_text(p, ret_text);
+    n = strlen(ret_text);
+    if (prefix_is_address(p))
+        (void)snprintf(ret_text + n, PREFIX_TEXT_SIZE - n, "/%u", p->bits);
+}
+
+static void denied_refuse(struct text *t, enum netrules_family family,
+                          const struct netrules_spec *spec)
+{
+    char text[PREFIX_TEXT_SIZE];
+
+    for (size_t i = 0; i < spec->denied_count; i++) {
+        if (spec->denied[i].is_v6 != (family == NETRULES_V6))
+            continue;
+        destination_text(&spec->denied[i], text);
+        refuse(t, "-d", text);
+    }
+}
+
+static void allowed_open(struct text *t, enum netrules_family family,
+                         const struct netrules_spec *spec)
+{
+    static const char *const protocols[] = {"tcp", "udp"};
+    char text[PREFIX_TEXT_SIZE];
+
+    for (size_t i = 0; i < spec->allowed_count; i++) {
+        const struct netrules_allowed *a = &spec->allowed[i];
+
+        if (a->prefix.is_v6 != (family == NETRULES_V6))
+            continue;
+        destination_text(&a->prefix, text);
+        for (size_t k = 0; k < 2; k++) {
+            const char *p = protocols[k];
+
+            if (a->port > 0)
+                add(t, "-A " NETRULES_CHAIN " -d %s -p %s -m %s --dport %u -j RETURN\n", text, p, p,
+                    a->port);
+            else
+                add(t, "-A " NETRULES_CHAIN " -d %s -p %s -j RETURN\n", text, p);
+        }
+    }
+}
+
+const char *netrules_cgroup_fault(const char *path)
+{
+    size_t n = strlen(path);
+
+    if (n == 0 || strcmp(path, "/") == 0)
+        return "it is the root, where everybody is";
+    if (n >= NETRULES_CGROUP_SIZE)
+        return "its path is too long";
+    /* What needs no quotes in any version of the programs. */
+    for (const char *at = path; *at; at++) {
+        if (*at <= ' ' || *at > '~' || strchr("\"'\\`$#!;&|<>()*?[]{}", *at))
+            return "its path has a character that is not possible in a rule";
+    }
+    return NULL;
+}
+
+bool netrules_stale(const char *line, char *lines, size_t size)
+{
+    static const char begin[] = "-A OUTPUT " CGROUP_BEGIN;
+    size_t n = strcspn(line, "\n"), end = sizeof(CGROUP_END) - 1, used = strlen(lines);
+
+    if (n <= sizeof(begin) - 1 + end || strncmp(line, begin, sizeof(begin) - 1) != 0 ||
+        memcmp(line + n - end, CGROUP_END, end) != 0)
+        return false;
+    if (used + n + 2 <= size)
+        (void)snprintf(lines + used, size - used, "-D%.*s\n", (int)(n - 2), line + 2);
+    return true;
 }
 
 const char *netrules_jump(void)
@@ -192,6 +263,35 @@ const char *netrules_drop(void)
     return DROP;
 }
 
+/* Ours in OUTPUT, that are there. */
+static void output_clear(struct text *t, const struct netrules_spec *spec)
+{
+    if (spec->jump_present)
+        add(t, "-D OUTPUT " JUMP "\n");
+    if (spec->cgroup_stale)
+        add(t, "%s", spec->cgroup_stale);
+    if (spec->drop_present)
+        add(t, "-D OUTPUT " DROP "\n");
+}
+
+/* In their order. */
+static void output_fill(struct text *t, const struct netrules_spec *spec)
+{
+    unsigned at = 1;
+
+    add(t, "-I OUTPUT %u " JUMP "\n", at++);
+    if (spec->cgroup)
+        add(t, "-I OUTPUT %u " CGROUP_BEGIN "%s" CGROUP_END "\n", at++, spec->cgroup);
+    add(t, "-I OUTPUT %u " DROP "\n", at);
+}
+
+static int spec_check(const struct netrules_spec *spec)
+{
+    if (spec->denied_count > NETRULES_DENIED_MAX || spec->allowed_count > NETRULES_ALLOWED_MAX)
+        return -E2BIG;
+    return spec->cgroup && netrules_cgroup_fault(spec->cgroup) ? -EINVAL : 0;
+}
+
 int netrules_text(enum netrules_family family, const struct netrules_spec *spec, char **ret_text)
 {
     cleanup_free char *buf = malloc(TEXT_SIZE);
@@ -200,6 +300,9 @@ int netrules_text(enum netrules_family family, const struct netrules_spec *spec,
 
     if (!buf)
         return -ENOMEM;
+    err = spec_check(spec);
+    if (err < 0)
+        return err;
     /* With --noflush, naming a chain empties it, inside the transaction. */
     add(&t, "*filter\n:" NETRULES_CHAIN " - [0:0]\n:" NETRULES_CHAIN_NO " - [0:0]\n");
     /* A routing header hides where a packet goes. The kernel refuses IPv4's source routes itself.
@@ -215,18 +318,24 @@ int netrules_text(enum netrules_family family, const struct netrules_spec *spec,
         addresses4_refuse(&t);
     else
         addresses6_refuse(&t);
+    denied_refuse(&t, family, spec);
     refuse(&t, "-p tcp -m tcp --dport", "25");
-    rule(&t, "-p", "tcp", "RETURN");
-    rule(&t, "-p", "udp", "RETURN");
+    if (spec->is_listed) {
+        allowed_open(&t, family, spec);
+        /* Of their own, so that counters can tell them from other protocols. */
+        refuse(&t, "-p", "tcp");
+        refuse(&t, "-p", "udp");
+    } else {
+        rule(&t, "-p", "tcp", "RETURN");
+        rule(&t, "-p", "udp", "RETURN");
+    }
     add(&t, "-A " NETRULES_CHAIN " -j " NETRULES_CHAIN_NO "\n");
     add(&t, "-A " NETRULES_CHAIN_NO " -p tcp -j REJECT --reject-with tcp-reset\n");
     add(&t, "-A " NETRULES_CHAIN_NO " -j REJECT --reject-with %s\n",
         family == NETRULES_V4 ? "icmp-admin-prohibited" : "icmp6-adm-prohibited");
-    if (spec->jump_present)
-        add(&t, "-D OUTPUT " JUMP "\n");
-    if (spec->drop_present)
-        add(&t, "-D OUTPUT " DROP "\n");
-    add(&t, "-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " DROP "\nCOMMIT\n");
+    output_clear(&t, spec);
+    output_fill(&t, spec);
+    add(&t, "COMMIT\n");
     if (t.overflow)
         return -ENOMEM;
     *ret_text = buf;
@@ -242,12 +351,9 @@ int netrules_removal(const struct netrules_spec *spec, char **ret_text)
     if (!buf)
         return -ENOMEM;
     add(&t, "*filter\n");
-    if (spec->jump_present)
-        add(&t, "-D OUTPUT " JUMP "\n");
-    if (spec->drop_present)
-        add(&t, "-D OUTPUT " DROP "\n");
+    output_clear(&t, spec);
     /* Naming a chain makes it, if it is not there, and empties it: then both can be deleted. */
-    if (!spec->jump_present && !spec->drop_present)
+    if (!spec->jump_present && !spec->drop_present && !spec->cgroup_stale)
         add(&t, ":" NETRULES_CHAIN " - [0:0]\n:" NETRULES_CHAIN_NO " - [0:0]\n"
                 "-X " NETRULES_CHAIN "\n-X " NETRULES_CHAIN_NO "\n");
     add(&t, "COMMIT\n");
@@ -275,6 +381,7 @@ int netrules_revision(const struct netrules_spec *spec, uint32_t *ret_revision)
     int err;
 
     first.jump_present = first.drop_present = false;
+    first.cgroup_stale = NULL;
     err = netrules_text(NETRULES_V4, &first, &text4);
     if (err < 0)
         return err;

@@ -12,14 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NETRULES_LINE_SIZE  256u  /* our longest is 110 bytes */
-#define NETRULES_CHAIN_SIZE 8192u /* ours is 3 KB with all resolvers */
+#define NETRULES_LINE_SIZE     640u /* our longest is 110 bytes, or a path of NETRULES_CGROUP_SIZE */
+#define NETRULES_CHAIN_SIZE    102400u /* ours is 3 KB, or 90 with all that a policy can list */
+#define NETRULES_CHAIN_NO_SIZE 1024u
+#define NETRULES_OUTPUT_MAX    3u    /* our lines of OUTPUT */
+#define NETRULES_STALE_SIZE    4096u /* some of them, of all paths that there were */
 
 /* What is wrong with the rules of one family; the first that is. X(NAME, words for the log) */
 #define NETRULES_FAULTS(X)                                                                         \
     X(NONE, "nothing")                                                                             \
     X(JUMP, "the jump is not line 1 of OUTPUT")                                                    \
-    X(DROP, "the drop of SYN cookies is not line 2 of OUTPUT")                                     \
+    X(CGROUP, "the jump by control group is not line 2 of OUTPUT")                                 \
+    X(DROP, "the drop of SYN cookies is not behind the jumps in OUTPUT")                           \
     X(CHAIN, "chain ATELIER is another")                                                           \
     X(CHAIN_NO, "chain ATELIER-NO is another")
 
@@ -31,15 +35,18 @@ enum netrules_fault {
 
 /* Our part of one table, each line as it was printed. */
 struct netrules_form {
-    char output[2][NETRULES_LINE_SIZE]; /* lines 1 and 2 of OUTPUT */
+    unsigned output_count; /* 2, or 3: with the jump by control group; 0: not known yet */
+    char output[NETRULES_OUTPUT_MAX][NETRULES_LINE_SIZE]; /* the first lines of OUTPUT */
     char chain[NETRULES_CHAIN_SIZE];
-    char chain_no[NETRULES_CHAIN_SIZE];
+    char chain_no[NETRULES_CHAIN_NO_SIZE];
 };
 
 struct netrules_seen {
     struct netrules_form form;
     size_t output_count; /* rules in OUTPUT, others' too */
-    bool jump_present;   /* anywhere in OUTPUT, as in the normal form */
+    size_t chain_used, chain_no_used;
+    char stale[NETRULES_STALE_SIZE]; /* netrules_stale() of all of OUTPUT */
+    bool jump_present;               /* anywhere in OUTPUT, as in the normal form */
     bool drop_present;
     bool is_cut;        /* longer than anything of ours: cannot be ours */
     bool is_unreadable; /* the program does not understand the table, or a comment has a newline */
@@ -53,8 +60,14 @@ struct netrules_seen {
  */
 void netrules_see(struct netrules_seen *seen, const struct netrules_form *normal, const char *line);
 
-/* Is this all of our rules? What else there is does not matter. */
-bool netrules_form_is_whole(const struct netrules_seen *seen);
+/**
+ * netrules_form_is_whole() - Is this all of our rules, and nothing else in OUTPUT?
+ * @has_cgroup: With the jump by control group
+ */
+bool netrules_form_is_whole(const struct netrules_seen *seen, bool has_cgroup);
+
+/* The form of what is whole; it becomes a normal one. */
+void netrules_form_take(const struct netrules_seen *seen, struct netrules_form *ret_normal);
 
 /* @seen: after its last line. */
 enum netrules_fault netrules_compare(const struct netrules_seen *seen,

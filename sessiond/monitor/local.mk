@@ -28,7 +28,11 @@ monitor_sources = \
 	%D%/net.c %D%/net.h \
 	%D%/net_count.c %D%/net_count.h \
 	%D%/net_limit.c %D%/net_limit.h \
+	%D%/net_cgroup.c %D%/net_cgroup.h \
+	%D%/net_follow.c %D%/net_follow.h \
+	%D%/net_link.c %D%/net_link.h \
 	%D%/net_look.c %D%/net_look.h \
+	%D%/net_names.c %D%/net_names.h \
 	%D%/net_news.c %D%/net_news.h \
 	%D%/net_program.c %D%/net_program.h \
 	%D%/net_table.c %D%/net_table.h \

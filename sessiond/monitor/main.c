@@ -45,6 +45,7 @@
 #include "sessiond/monitor/net.h"
 #include "sessiond/monitor/net_count.h"
 #include "sessiond/monitor/net_table.h"
+#include "sessiond/monitor/net_follow.h"
 #include "sessiond/monitor/netkeep.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/policy_load.h"
@@ -285,11 +286,19 @@ static int texts_make(struct daemon *d, const char **ret_what)
 static int protections_start(struct daemon *d, const char **ret_what)
 {
     struct monitor *m = &d->monitor;
-    int r = net_load(&d->net, &m->net_revision, &m->had_net_rules, ret_what);
+    int r;
 
+    *ret_what = "networks of the host";
+    r = net_follow_prepare(&d->net);
+    if (r == 0)
+        r = net_load(&d->net, &m->net_revision, &m->net_cgroup, &m->had_net_rules, ret_what);
     if (r < 0)
         return r;
-    log_info("network rules loaded revision=%u", m->net_revision);
+    log_info("network rules loaded revision=%u cgroup=%s", m->net_revision,
+             m->net_cgroup ? "yes" : "no");
+    if (d->net.has_no_cgroup_match)
+        log_warning("this host's iptables or kernel has no match by control group: who changes the "
+                    "UID is held by the rest alone");
     *ret_what = "system call filter";
     r = filter_build(FILTER_RUN, &d->setup.filter, &d->setup.filter_count);
     if (r == 0)
@@ -336,6 +345,8 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
     (void)sig;
     (void)what;
     policy_again(d, &error);
+    d->net.policy = &d->monitor.policy->net;
+    net_follow_policy(d->monitor.net_follow);
     netkeep_reload(d->monitor.netkeep);
 }
 
@@ -381,6 +392,8 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
         return r;
     *ret_what = "a watch over the network rules";
     r = netkeep_new(m, &d->net);
+    if (r == 0)
+        r = net_follow_new(m, &d->net);
     if (r < 0)
         return r;
     *ret_what = "disk";
@@ -481,6 +494,8 @@ int main(int argc, char *argv[])
         log_error("cannot start: the policy is wrong: %s", error.text);
         return EX_CONFIG;
     }
+    d.net.policy = &d.monitor.policy->net;
+    d.net.cgroup_dir = d.groups.v2_dir;
     r = home_init(&what);
     if (r < 0)
         return start_failed(what, r);

@@ -18,6 +18,7 @@ struct disk;
 struct doctor;
 struct guard;
 struct net_count;
+struct net_follow;
 struct netkeep;
 struct nscd;
 struct run;
@@ -34,10 +35,12 @@ struct monitor {
     struct doctor *doctor; /* NULL: none is at work */
     struct guard *guard;
     struct net_count *net_count;
+    struct net_follow *net_follow;
     struct netkeep *netkeep;
     struct net_limit net_limit; /* as netkeep saw it */
     struct nscd *nscd;
     uint32_t net_revision; /* of the rules that were loaded last */
+    uint64_t net_cgroup;   /* the group of their second jump (net_cgroup.h); 0: they have none */
     bool had_net_rules;    /* our jump was there when this process loaded them first */
     struct run *runs;      /* list, run.c */
     uint32_t run_count;

@@ -17,6 +17,8 @@
 
 #include "common/cleanup.h"
 #include "policy/netrules.h"
+#include "policy/netrules_seen.h"
+#include "sessiond/monitor/net_cgroup.h"
 #include "sessiond/monitor/net_program.h"
 
 #include "common/banned.h"
@@ -98,26 +100,57 @@ static int chain_look(const struct net_family *f, const char *chain, bool *ret_p
     return program_ask(argv, ret_present);
 }
 
-/* Without its chain there is no jump, and asking for it would be an error (2), not a "no". */
-static int rules_look(const struct net_family *f, struct netrules_spec *spec, bool *ret_chain)
+static void stale_see(void *arg, const char *line)
+{
+    (void)netrules_stale(line, arg, NETRULES_STALE_SIZE);
+}
+
+/*
+ * The jumps by control group that OUTPUT has, of whatever path. @lines: text of NETRULES_STALE_SIZE
+ * bytes. Return: 0 or a negative errno.
+ */
+static int stale_look(const struct net_family *f, char *lines)
+{
+    const char *const argv[] = {net_program_find(f->single), "-w", NET_LOCK_WAIT_S, "-S", "OUTPUT",
+                                NULL};
+    int r = net_program_read(argv, stale_see, lines);
+
+    return r > 0 ? -EPROTO : r;
+}
+
+/*
+ * Without its chain there is no jump, and asking for it would be an error (2), not a "no".
+ *
+ * @stale: Room for NETRULES_STALE_SIZE bytes, which @spec borrows
+ */
+static int rules_look(const struct net_family *f, struct netrules_spec *spec, char *stale,
+                      bool *ret_chain)
 {
     int r = chain_look(f, NETRULES_CHAIN, ret_chain);
 
     spec->jump_present = false;
+    stale[0] = '\0';
     if (r == 0 && *ret_chain)
         r = rule_look(f, netrules_jump(), &spec->jump_present);
+    if (r == 0 && *ret_chain)
+        r = stale_look(f, stale);
+    spec->cgroup_stale = stale[0] ? stale : NULL;
     return r < 0 ? r : rule_look(f, netrules_drop(), &spec->drop_present);
 }
 
 static int family_load(const struct net_family *f, struct netrules_spec *spec)
 {
     cleanup_free char *text = NULL;
+    char stale[NETRULES_STALE_SIZE];
     bool chain;
-    int r = rules_look(f, spec, &chain);
+    int r = rules_look(f, spec, stale, &chain);
 
     if (r == 0)
         r = netrules_text(f->family, spec, &text);
-    return r < 0 ? r : net_text_load(f, text);
+    if (r == 0)
+        r = net_text_load(f, text);
+    spec->cgroup_stale = NULL;
+    return r;
 }
 
 /* One pass. On a host without any of it not even an empty table is made. */
@@ -125,14 +158,15 @@ static int family_unload_once(const struct net_family *f, bool *ret_found)
 {
     struct netrules_spec spec = {0};
     cleanup_free char *text = NULL;
+    char stale[NETRULES_STALE_SIZE];
     bool chain = false, chain_no = false;
-    int r = rules_look(f, &spec, &chain);
+    int r = rules_look(f, &spec, stale, &chain);
 
     if (r == 0)
         r = chain_look(f, NETRULES_CHAIN_NO, &chain_no);
     if (r < 0)
         return r;
-    *ret_found = spec.jump_present || spec.drop_present || chain || chain_no;
+    *ret_found = spec.jump_present || spec.drop_present || spec.cgroup_stale || chain || chain_no;
     if (!*ret_found)
         return 0;
     r = netrules_removal(&spec, &text);
@@ -164,44 +198,110 @@ int net_unload(const char **ret_what)
     return 0;
 }
 
-void net_spec_make(const struct net_config *config, struct net_resolvers *res,
-                   struct netrules_spec *spec)
+/* --- what they are made of ----------------------------------------------------------------- */
+
+size_t net_denied(const struct net_config *config,
+                  struct prefix ret_denied[NETRULES_DENIED_MAX + 1])
 {
-    *spec = (struct netrules_spec){.resolvers4 = res->v4, .resolvers6 = res->v6};
-    for (size_t i = 0; i < config->resolver_count; i++) {
-        if (inet_pton(AF_INET, config->resolvers[i], &res->v4[spec->resolver4_count]) == 1)
-            spec->resolver4_count++;
-        else if (inet_pton(AF_INET6, config->resolvers[i], &res->v6[spec->resolver6_count]) == 1)
-            spec->resolver6_count++;
-    }
+    const struct policy_net *p = config->policy;
+    size_t n = 0;
+
+    for (uint32_t i = 0; p && i < p->deny_count; i++)
+        ret_denied[n++] = p->deny[i];
+    for (size_t i = 0; p && p->deny_on_link && i < config->link_count; i++)
+        ret_denied[n++] = config->links[i];
+    return n;
 }
 
-int net_load(const struct net_config *config, uint32_t *ret_revision, bool *ret_had,
-             const char **ret_what)
+static void cgroup_spec_make(const struct net_config *config, struct net_room *room,
+                             struct netrules_spec *spec)
+{
+    room->cgroup_id = 0;
+    if (!config->cgroup_dir || config->has_no_cgroup_match ||
+        net_cgroup_find(config->cgroup_dir, room->cgroup, &room->cgroup_id) < 0)
+        return;
+    spec->cgroup = room->cgroup;
+}
+
+void net_spec_make(const struct net_config *config, struct net_room *room,
+                   struct netrules_spec *spec)
+{
+    const struct policy_net *p = config->policy;
+
+    *spec = (struct netrules_spec){.resolvers4 = room->v4,
+                                   .resolvers6 = room->v6,
+                                   .denied = room->denied,
+                                   .denied_count = net_denied(config, room->denied),
+                                   .allowed = room->allowed};
+    for (size_t i = 0; i < config->resolver_count; i++) {
+        if (inet_pton(AF_INET, config->resolvers[i], &room->v4[spec->resolver4_count]) == 1)
+            spec->resolver4_count++;
+        else if (inet_pton(AF_INET6, config->resolvers[i], &room->v6[spec->resolver6_count]) == 1)
+            spec->resolver6_count++;
+    }
+    spec->is_listed = p && p->egress == POLICY_EGRESS_LISTED;
+    if (spec->is_listed)
+        spec->allowed_count = names_allowed(&config->names, p, room->allowed);
+    cgroup_spec_make(config, room, spec);
+}
+
+int net_revision(const struct net_config *config, uint32_t *ret_revision)
 {
     struct netrules_spec spec;
-    struct net_resolvers res;
-    uint32_t revision;
-    bool had = true;
-    int r;
+    struct net_room room;
 
-    net_spec_make(config, &res, &spec);
+    net_spec_make(config, &room, &spec);
+    return netrules_revision(&spec, ret_revision);
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static int families_load(struct netrules_spec *spec, bool *ret_had, const char **ret_what)
+{
+    bool had = true;
+
     for (size_t i = 0; i < NET_FAMILIES; i++) {
         const struct net_family *f = &net_families[i];
+        int r;
 
         if (!net_family_exists(f))
             continue;
         *ret_what = f->restore_name;
-        r = family_load(f, &spec);
+        r = family_load(f, spec);
         if (r < 0)
             return r;
-        had = had && spec.jump_present;
+        had = had && spec->jump_present;
     }
+    *ret_had = had;
+    return 0;
+}
+
+int net_load(struct net_config *config, uint32_t *ret_revision, uint64_t *ret_cgroup, bool *ret_had,
+             const char **ret_what)
+{
+    struct netrules_spec spec;
+    struct net_room room;
+    uint32_t revision;
+    bool had = false;
+    int r;
+
+    net_spec_make(config, &room, &spec);
+    r = families_load(&spec, &had, ret_what);
+    /* It is the one rule that a host may lack; whether it was the reason shows without it. */
+    if (r == -EPROTO && spec.cgroup) {
+        spec.cgroup = NULL;
+        room.cgroup_id = 0;
+        r = families_load(&spec, &had, ret_what);
+        config->has_no_cgroup_match = r == 0;
+    }
+    if (r < 0)
+        return r;
     *ret_what = "resolvers";
     r = netrules_revision(&spec, &revision);
     if (r < 0)
         return r;
     *ret_revision = revision;
+    *ret_cgroup = room.cgroup_id;
     if (ret_had)
         *ret_had = had;
     return 0;

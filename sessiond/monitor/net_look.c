@@ -60,23 +60,22 @@ static int table_see(const struct net_family *f, const struct netrules_form *nor
     return r;
 }
 
-static int rules_load(const struct net_family *f, const struct net_config *config,
+static int rules_load(const struct net_family *f, const struct netrules_spec *ours,
                       const struct netrules_seen *seen)
 {
     cleanup_free char *text = NULL;
-    struct net_resolvers res;
-    struct netrules_spec spec;
+    struct netrules_spec spec = *ours;
     int r;
 
-    net_spec_make(config, &res, &spec);
     spec.jump_present = seen->jump_present;
     spec.drop_present = seen->drop_present;
+    spec.cgroup_stale = seen->stale[0] ? seen->stale : NULL;
     r = netrules_text(f->family, &spec, &text);
     return r < 0 ? r : net_text_load(f, text);
 }
 
 /* Must not return in the wrong namespace: what follows would look at an empty host. */
-static int normal_make(const struct net_family *f, const struct net_config *config,
+static int normal_make(const struct net_family *f, const struct netrules_spec *spec,
                        struct net_look_family *p)
 {
     cleanup_close int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -86,25 +85,25 @@ static int normal_make(const struct net_family *f, const struct net_config *conf
     p->has_normal = false;
     if (host < 0 || unshare(CLONE_NEWNET) < 0)
         return -errno;
-    r = rules_load(f, config, &seen);
+    r = rules_load(f, spec, &seen);
     if (r == 0)
         r = table_see(f, NULL, &seen);
     if (setns(host, CLONE_NEWNET) < 0)
         _exit(1);
-    if (r == 0 && !netrules_form_is_whole(&seen))
+    if (r == 0 && !netrules_form_is_whole(&seen, spec->cgroup))
         r = -EBADMSG;
     if (r < 0)
         return r;
-    p->normal = seen.form;
+    netrules_form_take(&seen, &p->normal);
     p->has_normal = true;
     return 0;
 }
 
 /* Return: 0 (the host has our rules), -EAGAIN (it had not, each time), or a negative errno. */
-static int family_keep(const struct net_family *f, const struct net_config *config, bool must_load,
+static int family_keep(const struct net_family *f, const struct netrules_spec *spec, bool must_load,
                        struct net_look_family *p)
 {
-    int r = p->has_normal ? 0 : normal_make(f, config, p), loaded = 0;
+    int r = p->has_normal ? 0 : normal_make(f, spec, p), loaded = 0;
 
     for (int sight = 0; r == 0 && sight < SIGHTS_MAX; sight++) {
         struct netrules_seen seen;
@@ -121,11 +120,11 @@ static int family_keep(const struct net_family *f, const struct net_config *conf
         if (fault == NETRULES_FAULT_NONE && (sight > 0 || !must_load))
             return 0;
         if (sight == 1 && p->was_loaded) {
-            r = normal_make(f, config, p);
+            r = normal_make(f, spec, p);
             continue;
         }
         /* It fails, too, if what was seen is no longer so: then again, with what is there now. */
-        loaded = rules_load(f, config, &seen);
+        loaded = rules_load(f, spec, &seen);
         p->was_loaded = loaded == 0;
     }
     if (r < 0)
@@ -136,7 +135,13 @@ static int family_keep(const struct net_family *f, const struct net_config *conf
 static _Noreturn void look_main(struct net_look *look, const struct net_config *config,
                                 pid_t parent)
 {
+    struct netrules_spec spec;
+    struct net_room room;
+    bool is_changed;
+
     net_child_settle("atelier-netlook", parent);
+    net_spec_make(config, &room, &spec);
+    is_changed = look->is_changed || room.cgroup_id != look->cgroup_id;
     for (size_t i = 0; i < NET_FAMILIES; i++) {
         struct net_look_family *p = &look->families[i];
 
@@ -144,11 +149,17 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
             p->is_held = p->has_seen = true;
             continue;
         }
-        p->error = family_keep(&net_families[i], config, look->must_load, p);
+        if (is_changed)
+            p->has_normal = false;
+        p->error = family_keep(&net_families[i], &spec, look->must_load || is_changed, p);
         p->is_held = p->error == 0;
+        /* What was there is what we had made: nobody has had a hand in it. */
+        if (is_changed && p->is_held)
+            p->found = NETRULES_FAULT_NONE;
     }
     if (look->must_see_table)
         net_table_keep(config, look->connections, &look->table);
+    look->cgroup_id = room.cgroup_id;
     _exit(0);
 }
 

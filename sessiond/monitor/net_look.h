@@ -6,6 +6,9 @@
  * programs. What it found is in memory that both share, for sessiond to read when it has ended; of
  * one that was killed, that is less.
  *
+ * If the policy has changed, or the group of the second jump is another by now, what was known is
+ * forgotten, and the rules are loaded whatever there is.
+ *
  * For each family:
  *   1. the normal form, if there is none yet: our text is loaded in a network namespace that was
  *      made for it, where nobody else is, and printed by iptables-save
@@ -19,6 +22,7 @@
 #define ATELIER_NET_LOOK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "policy/netrules_seen.h"
@@ -43,8 +47,11 @@ struct net_look {
     struct net_table table;
     /* Set before the start: */
     bool must_load;       /* load the rules, even if nothing is wrong */
+    bool is_changed;      /* the rules are to be others than before */
     bool must_see_table;  /* look at the table, too */
     uint32_t connections; /* of one user, for the table */
+    /* From look to look: the group that the second jump is about (net_cgroup.h), or 0. */
+    uint64_t cgroup_id;
 };
 
 /* Return: 0 or -ENOMEM. For the life of the process. */

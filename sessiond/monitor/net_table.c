@@ -87,11 +87,11 @@ static int text_make(const struct net_config *config, uint32_t connections, char
 {
     struct netcount_spec spec = {.connections = connections, .table_size = table_size()};
     cleanup_free char *rules4 = NULL, *rules6 = NULL;
-    struct net_resolvers res;
+    struct net_room room;
     struct netrules_spec rules;
     int r;
 
-    net_spec_make(config, &res, &rules);
+    net_spec_make(config, &room, &rules);
     r = netrules_text(NETRULES_V4, &rules, &rules4);
     if (r == 0)
         r = netrules_text(NETRULES_V6, &rules, &rules6);

@@ -49,8 +49,10 @@ struct netkeep {
 
     bool has_news;  /* since the look began */
     bool is_wanted; /* by the guard; a look that began before does not count */
-    bool must_load;
-    bool was_wanted, had_to_load; /* the same of the look under way */
+    bool must_load, is_forgiven;
+    bool has_changed;                                        /* what the rules are made of */
+    bool was_wanted, had_to_load, was_forgiven, had_changed; /* the same of the look under way */
+    uint32_t revision;                                       /* of what it holds the host to */
 
     int64_t began_ms;
     int64_t paid_ms;     /* looks so far have had their pauses at this time */
@@ -221,7 +223,7 @@ static bool look_judge(struct netkeep *k)
     return put_back && !bad;
 }
 
-/* SIGHUP: what happened so far is forgiven, if it went well. */
+/* A load that was asked for: of SIGHUP what happened so far is forgiven, if it went well. */
 static bool reload_judge(struct netkeep *k)
 {
     const struct net_look_family *failed = NULL;
@@ -234,10 +236,14 @@ static bool reload_judge(struct netkeep *k)
     if (failed) {
         log_error("the network rules cannot be loaded family=%s errno=%d",
                   net_families[failed - k->look->families].name, -failed->error);
+        k->has_changed = k->has_changed || k->had_changed;
         return look_judge(k);
     }
-    k->mends = NETKEEP_MENDS;
-    log_info("network rules loaded again revision=%u", k->monitor->net_revision);
+    if (k->was_forgiven)
+        k->mends = NETKEEP_MENDS;
+    k->monitor->net_revision = k->revision;
+    log_info("network rules %s revision=%u", k->was_forgiven ? "loaded again" : "changed",
+             k->revision);
     in_place(k);
     guard_ask(k->monitor->guard);
     return true;
@@ -265,6 +271,22 @@ static void cost_count(struct netkeep *k, const struct rusage *usage)
     k->paid_ms = longer(k->paid_ms, at_least) + us * PAUSE_PER_COST / 1000;
 }
 
+/* Without the second jump there is less to hold who has changed the UID: that is said. */
+static void group_judge(struct netkeep *k)
+{
+    struct monitor *m = k->monitor;
+    uint64_t id = k->look->cgroup_id;
+
+    if (id == m->net_cgroup)
+        return;
+    if (id == 0)
+        log_warning("the group of the rule by control group is gone, and so is the rule");
+    else
+        log_info("the rule by control group is about another group than before");
+    m->net_cgroup = id;
+    (void)net_revision(k->config, &m->net_revision);
+}
+
 static void on_look_end(evutil_socket_t fd, short what, void *arg)
 {
     struct netkeep *k = arg;
@@ -282,6 +304,7 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
     cost_count(k, &usage);
     if (k->look->must_see_table)
         net_limit_seen(&k->monitor->net_limit, &k->look->table, k->look->connections);
+    group_judge(k);
     has_mended = k->had_to_load ? reload_judge(k) : look_judge(k);
     if (was_wanted)
         guard_kept(k->monitor->guard, !has_mended);
@@ -333,11 +356,17 @@ static void look_start(struct netkeep *k)
 {
     int r;
 
-    k->look->must_load = k->had_to_load = k->must_load;
-    k->look->must_see_table = k->must_load || net_limit_is_due(&k->monitor->net_limit, k->has_news);
+    k->look->must_load = k->had_to_load = k->must_load || k->has_changed;
+    k->look->is_changed = k->had_changed = k->has_changed;
+    k->look->must_see_table =
+        k->had_to_load || net_limit_is_due(&k->monitor->net_limit, k->has_news);
     k->look->connections = k->monitor->policy->net.connections;
     k->was_wanted = k->is_wanted;
-    k->has_news = k->is_wanted = k->must_load = false;
+    k->was_forgiven = k->is_forgiven;
+    k->has_news = k->is_wanted = k->must_load = k->has_changed = k->is_forgiven = false;
+    k->revision = k->monitor->net_revision;
+    if (k->had_changed)
+        (void)net_revision(k->config, &k->revision);
     k->began_ms = clock_ms();
     (void)event_del(k->due);
     r = net_look_start(k->look, k->config, &k->pid);
@@ -350,6 +379,7 @@ static void look_start(struct netkeep *k)
         return;
     k->pid = 0;
     k->must_load = k->had_to_load;
+    k->has_changed = k->had_changed;
     not_seen(k, &net_families[0], r);
     if (k->was_wanted)
         guard_kept(k->monitor->guard, true);
@@ -378,11 +408,17 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
         next_plan(k);
 }
 
-void netkeep_reload(struct netkeep *k)
+void netkeep_change(struct netkeep *k)
 {
-    k->must_load = true;
+    k->must_load = k->has_changed = true;
     if (k->pid == 0)
         look_start(k);
+}
+
+void netkeep_reload(struct netkeep *k)
+{
+    k->is_forgiven = true;
+    netkeep_change(k);
 }
 
 void netkeep_require(struct netkeep *k)
@@ -412,6 +448,7 @@ int netkeep_new(struct monitor *m, const struct net_config *config)
     r = net_look_new(&k->look);
     if (r < 0)
         return r;
+    k->look->cgroup_id = m->net_cgroup;
     k->news_fd = net_news_open();
     if (k->news_fd < 0)
         return k->news_fd;

@@ -43,7 +43,10 @@ struct netkeep;
  */
 int netkeep_new(struct monitor *m, const struct net_config *config);
 
-/* Load the rules, whatever there is; others' attempts so far are forgotten. Does not wait. */
+/* The rules are to be others than before: load them. Does not wait. */
+void netkeep_change(struct netkeep *k);
+
+/* The same whatever there is, and others' attempts so far are forgotten. */
 void netkeep_reload(struct netkeep *k);
 
 /* A look, begun from now on. At its end guard_kept() is called; at once, if we have given up. */

@@ -258,8 +258,10 @@ test_config_net_SOURCES = %D%/test_config_net.c
 test_config_net_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
 test_config_net_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
-TESTS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen
+check_PROGRAMS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen \
+	test_names test_netrules_policy_live
+TESTS += test_filter test_filter_live test_filter_rows test_netrules test_netrules_live test_netrules_seen \
+	test_names test_netrules_policy_live
 policy_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 policy_test_ldadd = libpolicy.la $(CMOCKA_LIBS)
 filter_test_fixture = %D%/bpf_eval.c %D%/bpf_eval.h %D%/filter_fixture.c %D%/filter_fixture.h
@@ -286,6 +288,12 @@ test_netrules_LDADD = $(policy_test_ldadd)
 test_netrules_live_SOURCES = %D%/test_netrules_live.c %D%/netrules_lab.c %D%/netrules_lab.h
 test_netrules_live_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_live_LDADD = $(policy_test_ldadd)
+test_names_SOURCES = %D%/test_names.c
+test_names_CPPFLAGS = $(policy_test_cppflags)
+test_names_LDADD = $(policy_test_ldadd)
+test_netrules_policy_live_SOURCES = %D%/test_netrules_policy_live.c %D%/netrules_lab.c %D%/netrules_lab.h
+test_netrules_policy_live_CPPFLAGS = $(policy_test_cppflags)
+test_netrules_policy_live_LDADD = $(policy_test_ldadd)
 test_netrules_seen_SOURCES = %D%/test_netrules_seen.c %D%/netrules_lab.c %D%/netrules_lab.h
 test_netrules_seen_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_seen_LDADD = $(policy_test_ldadd)

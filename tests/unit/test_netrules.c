@@ -68,6 +68,11 @@ static const char tail[] = "-A ATELIER -p tcp -m tcp --dport 25 -j ATELIER-NO\n"
 
 static const char reject4[] = "-A ATELIER-NO -j REJECT --reject-with icmp-admin-prohibited\n";
 static const char reject6[] = "-A ATELIER-NO -j REJECT --reject-with icmp6-adm-prohibited\n";
+static const char closed[] = "-A ATELIER -p tcp -j ATELIER-NO\n"
+                             "-A ATELIER -p udp -j ATELIER-NO\n"
+                             "-A ATELIER -j ATELIER-NO\n"
+                             "-A ATELIER-NO -p tcp -j REJECT --reject-with tcp-reset\n";
+static const char no_mail[] = "-A ATELIER -p tcp -m tcp --dport 25 -j ATELIER-NO\n";
 #define OUTPUT_RULES "-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " DROP "\nCOMMIT\n"
 static const char jump_first[] = OUTPUT_RULES;
 static const char jump_again[] = "-D OUTPUT " JUMP "\n-D OUTPUT " DROP "\n" OUTPUT_RULES;
@@ -133,6 +138,188 @@ static void resolvers_are_open_on_port_53_after_replies_and_before_addresses(voi
                 (const char *const[]){head4, resolvers4, body4, tail, reject4, jump_first, NULL});
     assert_text(NETRULES_V6, &spec,
                 (const char *const[]){head6, resolvers6, body6, tail, reject6, jump_first, NULL});
+}
+
+static struct prefix prefix_of(const char *text)
+{
+    char fault[PREFIX_FAULT_SIZE];
+    struct prefix p = {0};
+
+    assert_int_equal(prefix_parse(text, &p, fault), 0);
+    return p;
+}
+
+static void what_the_policy_denies_is_refused_before_anything_returns(void **state)
+{
+    const struct prefix denied[] = {prefix_of("168.63.129.16"), prefix_of("2001:db8:5::/48"),
+                                    prefix_of("203.0.113.0/24"), prefix_of("2001:db8:1::9")};
+    struct netrules_spec spec = spec_with_resolvers();
+
+    (void)state;
+    spec.denied = denied;
+    spec.denied_count = 4;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, resolvers4, body4,
+                                      "-A ATELIER -d 168.63.129.16/32 -j ATELIER-NO\n"
+                                      "-A ATELIER -d 203.0.113.0/24 -j ATELIER-NO\n",
+                                      tail, reject4, jump_first, NULL});
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, resolvers6, body6,
+                                      "-A ATELIER -d 2001:db8:5::/48 -j ATELIER-NO\n"
+                                      "-A ATELIER -d 2001:db8:1::9/128 -j ATELIER-NO\n",
+                                      tail, reject6, jump_first, NULL});
+}
+
+static void a_list_opens_nothing_but_itself_and_is_behind_all_refusals(void **state)
+{
+    const struct prefix denied[] = {prefix_of("203.0.113.0/24")};
+    const struct netrules_allowed allowed[] = {
+        {.prefix = prefix_of("198.51.100.2"), .port = 443},
+        {.prefix = prefix_of("2001:db8:1::/64")},
+        {.prefix = prefix_of("203.0.112.0/23")},
+        {.prefix = prefix_of("10.9.0.2")}, /* whoever filled this in was wrong: it is refused */
+    };
+    struct netrules_spec spec = spec_with_resolvers();
+
+    (void)state;
+    spec.is_listed = true;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, resolvers4, body4, no_mail, closed, reject4,
+                                      jump_first, NULL});
+    spec.denied = denied;
+    spec.denied_count = 1;
+    spec.allowed = allowed;
+    spec.allowed_count = 4;
+    assert_text(
+        NETRULES_V4, &spec,
+        (const char *const[]){head4, resolvers4, body4,
+                              "-A ATELIER -d 203.0.113.0/24 -j ATELIER-NO\n", no_mail,
+                              "-A ATELIER -d 198.51.100.2/32 -p tcp -m tcp --dport 443 -j RETURN\n"
+                              "-A ATELIER -d 198.51.100.2/32 -p udp -m udp --dport 443 -j RETURN\n"
+                              "-A ATELIER -d 203.0.112.0/23 -p tcp -j RETURN\n"
+                              "-A ATELIER -d 203.0.112.0/23 -p udp -j RETURN\n"
+                              "-A ATELIER -d 10.9.0.2/32 -p tcp -j RETURN\n"
+                              "-A ATELIER -d 10.9.0.2/32 -p udp -j RETURN\n",
+                              closed, reject4, jump_first, NULL});
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, resolvers6, body6, no_mail,
+                                      "-A ATELIER -d 2001:db8:1::/64 -p tcp -j RETURN\n"
+                                      "-A ATELIER -d 2001:db8:1::/64 -p udp -j RETURN\n",
+                                      closed, reject6, jump_first, NULL});
+    /* Where nothing is listed, a list has no influence. */
+    spec.is_listed = false;
+    spec.denied_count = 0;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, resolvers4, body4, tail, reject4, jump_first, NULL});
+}
+
+static void the_largest_lists_fit_and_one_more_is_refused(void **state)
+{
+    static struct prefix denied[NETRULES_DENIED_MAX + 1];
+    static struct netrules_allowed allowed[NETRULES_ALLOWED_MAX + 1];
+    static struct in6_addr many[NETRULES_RESOLVERS_MAX];
+    char path[NETRULES_CGROUP_SIZE] = "";
+    struct netrules_spec spec = {.resolvers6 = many,
+                                 .resolver6_count = NETRULES_RESOLVERS_MAX,
+                                 .denied = denied,
+                                 .denied_count = NETRULES_DENIED_MAX,
+                                 .is_listed = true,
+                                 .allowed = allowed,
+                                 .allowed_count = NETRULES_ALLOWED_MAX,
+                                 .cgroup = path};
+    char *text = NULL;
+
+    (void)state;
+    memset(path, 'a', sizeof(path) - 1);
+    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++)
+        denied[i] = prefix_of("2001:db8:1111:2222:3333:4444:5555:6666");
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+        allowed[i] = (struct netrules_allowed){.prefix = denied[0], .port = 65535};
+    for (size_t i = 0; i < NETRULES_RESOLVERS_MAX; i++)
+        assert_int_equal(inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:6666", &many[i]),
+                         1);
+    assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), 0);
+    assert_non_null(strstr(text, "\nCOMMIT\n"));
+    free(text);
+    text = NULL;
+    spec.denied_count++;
+    assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), -E2BIG);
+    spec.denied_count--;
+    spec.allowed_count++;
+    assert_int_equal(netrules_text(NETRULES_V6, &spec, &text), -E2BIG);
+    assert_null(text);
+}
+
+#define GROUP "-m cgroup --path atelier.slice/users -j ATELIER"
+
+static void the_jump_by_control_group_is_line_2(void **state)
+{
+    char stale[256] = "";
+    struct netrules_spec spec = {.cgroup = "atelier.slice/users"};
+
+    (void)state;
+    assert_text(NETRULES_V4, &spec,
+                (const char *const[]){head4, body4, tail, reject4,
+                                      "-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " GROUP
+                                      "\n-I OUTPUT 3 " DROP "\nCOMMIT\n",
+                                      NULL});
+    /* What an earlier one has left goes, whatever its path, and though there is none now. */
+    assert_true(netrules_stale("-A OUTPUT " GROUP "\n", stale, sizeof(stale)));
+    assert_true(netrules_stale("-A OUTPUT -m cgroup --path old -j ATELIER", stale, sizeof(stale)));
+    spec.jump_present = spec.drop_present = true;
+    spec.cgroup_stale = stale;
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, body6, tail, reject6,
+                                      "-D OUTPUT " JUMP "\n-D OUTPUT " GROUP
+                                      "\n-D OUTPUT -m cgroup --path old -j ATELIER\n-D OUTPUT " DROP
+                                      "\n-I OUTPUT 1 " JUMP "\n-I OUTPUT 2 " GROUP
+                                      "\n-I OUTPUT 3 " DROP "\nCOMMIT\n",
+                                      NULL});
+    spec.cgroup = NULL;
+    assert_text(NETRULES_V6, &spec,
+                (const char *const[]){head6, body6, tail, reject6,
+                                      "-D OUTPUT " JUMP "\n-D OUTPUT " GROUP
+                                      "\n-D OUTPUT -m cgroup --path old -j ATELIER\n-D OUTPUT " DROP
+                                      "\n" OUTPUT_RULES,
+                                      NULL});
+}
+
+static void rules_of_others_are_not_taken_for_stale(void **state)
+{
+    static const char *const others[] = {
+        "-A OUTPUT -m cgroup --path old -j ACCEPT",
+        "-A OUTPUT -m cgroup --path old -j ATELIER-NO",
+        "-A INPUT -m cgroup --path old -j ATELIER",
+        "-A OUTPUT " JUMP,
+        "-A OUTPUT -m cgroup --cgroup 7 -j ATELIER",
+        ":OUTPUT ACCEPT [0:0]",
+        "",
+    };
+    char stale[16] = "";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(netrules_stale(others[i], stale, sizeof(stale)));
+    /* Without room it is one all the same, and half of it is not taken. */
+    assert_true(netrules_stale("-A OUTPUT -m cgroup --path old -j ATELIER", stale, sizeof(stale)));
+    assert_string_equal(stale, "");
+}
+
+static void a_path_that_needs_quotes_is_no_group_of_a_rule(void **state)
+{
+    static const char *const bad[] = {"",        "/",    "a b", "a\"b",    "a'b",
+                                      "a\\x2db", "a\nb", "a;b", "\xc3\xa9"};
+    struct netrules_spec spec = {0};
+    char *text = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        spec.cgroup = bad[i];
+        assert_non_null(netrules_cgroup_fault(bad[i]));
+        assert_int_equal(netrules_text(NETRULES_V4, &spec, &text), -EINVAL);
+    }
+    assert_null(netrules_cgroup_fault("atelier.slice/atelier-users@1.service:x_y-z"));
+    assert_null(text);
 }
 
 static void the_jump_covers_the_range_of_ids_h(void **state)
@@ -201,6 +388,17 @@ static void the_revision_follows_the_rules_and_not_the_way_they_are_loaded(void 
     assert_int_not_equal(a, c);
     assert_int_not_equal(a, d);
     assert_int_not_equal(c, d);
+
+    /* And what the policy says. */
+    plain.is_listed = true;
+    assert_int_equal(netrules_revision(&plain, &b), 0);
+    assert_int_not_equal(a, b);
+    plain.cgroup = "users";
+    assert_int_equal(netrules_revision(&plain, &c), 0);
+    assert_int_not_equal(b, c);
+    plain.cgroup_stale = "-D OUTPUT -m cgroup --path users -j ATELIER\n";
+    assert_int_equal(netrules_revision(&plain, &d), 0);
+    assert_int_equal(c, d);
 }
 
 int main(void)
@@ -209,6 +407,12 @@ int main(void)
         cmocka_unit_test(the_first_load_adds_the_jump),
         cmocka_unit_test(a_later_load_moves_the_jump_to_line_1),
         cmocka_unit_test(resolvers_are_open_on_port_53_after_replies_and_before_addresses),
+        cmocka_unit_test(what_the_policy_denies_is_refused_before_anything_returns),
+        cmocka_unit_test(a_list_opens_nothing_but_itself_and_is_behind_all_refusals),
+        cmocka_unit_test(the_largest_lists_fit_and_one_more_is_refused),
+        cmocka_unit_test(the_jump_by_control_group_is_line_2),
+        cmocka_unit_test(rules_of_others_are_not_taken_for_stale),
+        cmocka_unit_test(a_path_that_needs_quotes_is_no_group_of_a_rule),
         cmocka_unit_test(the_jump_covers_the_range_of_ids_h),
         cmocka_unit_test(an_address_that_is_no_resolver_is_refused),
         cmocka_unit_test(the_largest_number_of_resolvers_fits_and_one_more_is_refused),

@@ -44,8 +44,8 @@ static void normal_see(struct netrules_form *ret_normal)
     struct netrules_seen seen;
 
     text_see(&seen, NULL, normal_text);
-    assert_true(netrules_form_is_whole(&seen));
-    *ret_normal = seen.form;
+    assert_true(netrules_form_is_whole(&seen, false));
+    netrules_form_take(&seen, ret_normal);
 }
 
 struct change {
@@ -102,6 +102,52 @@ static void each_difference_is_a_fault(void **state)
     }
 }
 
+/* With the jump by control group there is one line more of ours. */
+static void the_jump_by_control_group_is_between_the_others(void **state)
+{
+    static const char with[] = "-A OUTPUT -j ATELIER\n"
+                               "-A OUTPUT -m cgroup --path users -j ATELIER\n"
+                               "-A OUTPUT -p tcp -j DROP\n"
+                               "-A ATELIER -j ATELIER-NO\n"
+                               "-A ATELIER-NO -j REJECT\n";
+    static const struct change changes[] = {
+        {"-A OUTPUT -m cgroup --path users -j ATELIER\n", "", NETRULES_FAULT_CGROUP},
+        {"--path users", "--path others", NETRULES_FAULT_CGROUP},
+        {"-A OUTPUT -m cgroup", "-A OUTPUT -j LOG\n-A OUTPUT -m cgroup", NETRULES_FAULT_CGROUP},
+        {"-A OUTPUT -p tcp", "-A OUTPUT -j LOG\n-A OUTPUT -p tcp", NETRULES_FAULT_DROP},
+        {"-A OUTPUT -j ATELIER\n", "", NETRULES_FAULT_JUMP},
+        {"-A OUTPUT -p tcp -j DROP\n", "-A OUTPUT -p tcp -j DROP\n-A OUTPUT -j LOG\n",
+         NETRULES_FAULT_NONE},
+    };
+    struct netrules_form normal, without;
+    struct netrules_seen seen;
+
+    (void)state;
+    text_see(&seen, NULL, with);
+    assert_false(netrules_form_is_whole(&seen, false));
+    assert_true(netrules_form_is_whole(&seen, true));
+    assert_string_equal(seen.stale, "-D OUTPUT -m cgroup --path users -j ATELIER\n");
+    netrules_form_take(&seen, &normal);
+    text_see(&seen, &normal, with);
+    assert_true(seen.jump_present && seen.drop_present);
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        const char *at = strstr(with, changes[i].from);
+        char text[512];
+
+        assert_non_null(at);
+        (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - with), with, changes[i].to,
+                       at + strlen(changes[i].from));
+        text_see(&seen, &normal, text);
+        if (netrules_compare(&seen, &normal) != changes[i].fault)
+            fail_msg("'%s' for '%s': %s", changes[i].to, changes[i].from,
+                     netrules_fault_words(netrules_compare(&seen, &normal)));
+    }
+    /* Where there should be none, one is in the place of the drop. */
+    normal_see(&without);
+    text_see(&seen, &without, with);
+    assert_int_equal(netrules_compare(&seen, &without), NETRULES_FAULT_DROP);
+}
+
 /* A delete of what is not there fails the whole load; an insert of what is there doubles it. */
 static void what_is_there_is_found_wherever_it_is(void **state)
 {
@@ -130,7 +176,7 @@ static void too_long_is_never_ours(void **state)
     (void)state;
     normal_see(&normal);
     text_see(&seen, &normal, normal_text);
-    for (size_t i = 0; i < NETRULES_CHAIN_SIZE; i++)
+    for (size_t i = 0; i < NETRULES_CHAIN_SIZE / 16; i++)
         netrules_see(&seen, &normal, "-A ATELIER -p tcp -j RETURN\n");
     assert_true(seen.is_cut);
     assert_int_equal(netrules_compare(&seen, &normal), NETRULES_FAULT_CHAIN);
@@ -153,7 +199,7 @@ static void a_part_of_it_is_no_normal_form(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         text_see(&seen, NULL, parts[i]);
-        assert_false(netrules_form_is_whole(&seen));
+        assert_false(netrules_form_is_whole(&seen, false));
     }
     assert_true(seen.is_unreadable);
 }
@@ -207,8 +253,8 @@ static void the_normal_form_is_that_of_every_host(void **state)
     rules_load(&spec);
     for (size_t i = 0; i < 2; i++) {
         host_see(both[i], NULL, &seen);
-        assert_true(netrules_form_is_whole(&seen));
-        normal[i] = seen.form;
+        assert_true(netrules_form_is_whole(&seen, false));
+        netrules_form_take(&seen, &normal[i]);
     }
     lab_make(state);
     for (size_t i = 0; i < 2; i++) {
@@ -239,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_difference_is_a_fault),
+        cmocka_unit_test(the_jump_by_control_group_is_between_the_others),
         cmocka_unit_test(what_is_there_is_found_wherever_it_is),
         cmocka_unit_test(too_long_is_never_ours),
         cmocka_unit_test(a_part_of_it_is_no_normal_form),
