@@ -5,9 +5,11 @@ libcommon_la_SOURCES = \
 	%D%/cleanup.h \
 	%D%/fd.c %D%/fd.h \
 	%D%/ids.h \
+	%D%/image.h \
 	%D%/index_format.h \
 	%D%/index_read.c %D%/index_read.h \
 	%D%/pam_wire.h \
+	%D%/loop.c %D%/loop.h \
 	%D%/payload.c %D%/payload.h \
 	%D%/quota.c %D%/quota.h \
 	%D%/sabotage.h \

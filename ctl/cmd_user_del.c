@@ -19,6 +19,7 @@
 #include "ctl/del_args.h"
 #include "ctl/files_elsewhere.h"
 #include "ctl/home_archive.h"
+#include "ctl/home_image.h"
 #include "ctl/local_groups.h"
 #include "ctl/named.h"
 #include "ctl/say.h"
@@ -164,23 +165,34 @@ static enum ctl_exit home_archive_step(const struct del_args *args, struct remov
     return CTL_OK;
 }
 
+static int home_away(bool is_image, const struct removal *x, char **ret_why)
+{
+    return is_image ? home_image_remove(x->uid, x->name, ret_why)
+                    : home_remove(ATELIER_HOMES_DIR, x->name, x->uid, ret_why);
+}
+
 static enum ctl_exit home_step(const struct del_args *args, struct removal *x)
 {
     cleanup_free char *why = NULL;
     enum ctl_exit code = CTL_OK;
     uid_t owner;
     int r = home_owner(ATELIER_HOMES_DIR, x->name, &owner);
+    bool is_image = home_image_is(x->uid, NULL);
 
     report_set(x, "archive", json_null());
     report_set(x, "home",
                r == -ENOENT ? json_null() : json_sprintf("%s/%s", ATELIER_HOMES_DIR, x->name));
-    if (r == -ENOENT || args->home == DEL_HOME_KEEP)
+    if ((r == -ENOENT && !is_image) || args->home == DEL_HOME_KEEP)
         return CTL_OK;
+    if (is_image && args->home == DEL_HOME_ARCHIVE && home_image_open(x->uid, x->name, &why) < 0) {
+        say_error("%s is removed, but the home stays: its image: %s", x->name, why);
+        return CTL_NO;
+    }
     if (args->home == DEL_HOME_ARCHIVE)
         code = home_archive_step(args, x);
     if (code != CTL_OK)
         return code;
-    if (home_remove(ATELIER_HOMES_DIR, x->name, x->uid, &why) < 0) {
+    if (home_away(is_image, x, &why) < 0) {
         say_error("%s is removed, but not all of the home: %s", x->name, why);
         return CTL_NO;
     }

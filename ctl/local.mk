@@ -70,6 +70,7 @@ libctl_la_SOURCES = \
 	%D%/exit.c %D%/exit.h \
 	%D%/files_elsewhere.c %D%/files_elsewhere.h \
 	%D%/home_archive.c %D%/home_archive.h \
+	%D%/home_image.c %D%/home_image.h \
 	%D%/import.c %D%/import.h \
 	%D%/index_compare.c %D%/index_compare.h \
 	%D%/index_verify.c %D%/index_verify.h \

@@ -7,23 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/quota.h"
+#include "sessiond/monitor/disk_image.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
 
-/* The kernel gives room in blocks: with less than some of them left, a write was refused. */
-#define FULL_BYTES (16u * 1024)
+/*
+ * With less than this left a write may have been refused. Quota gives room block by block; ext4
+ * keeps some back for what a delayed write may come to need (measured: 105 blocks of 64 MiB).
+ */
+#define FULL_QUOTA_BYTES (16u * 1024)
+#define FULL_DISK_BYTES  (1024u * 1024)
 
 struct disk {
     struct monitor *monitor;
-    enum wire_disk mode;
+    struct images *images;
+    enum wire_disk mode;      /* of a home that is still to be made */
     char why[WIRE_PATH_SIZE]; /* it is not another one */
 };
 
@@ -56,6 +63,14 @@ void disk_look(struct disk *disk)
         else
             why_add(disk, "quota", r);
     }
+    if (mode == WIRE_DISK_NONE && is_wanted(policy, POLICY_DISK_IMAGE)) {
+        r = images_check();
+        if (r == 0)
+            mode = WIRE_DISK_IMAGE;
+        else
+            why_add(disk, "image", r);
+    }
+    images_policy(disk->images, policy);
     if (policy->backend == POLICY_DISK_NONE)
         str_cut(disk->why, sizeof(disk->why), "the policy says none");
     disk->mode = mode;
@@ -68,10 +83,16 @@ void disk_look(struct disk *disk)
 int disk_new(struct monitor *m, struct disk **ret_disk)
 {
     struct disk *disk = calloc(1, sizeof(*disk));
+    int r;
 
     if (!disk)
         return -ENOMEM;
     disk->monitor = m;
+    r = images_new(m->base, &disk->images);
+    if (r < 0) {
+        free(disk);
+        return r;
+    }
     disk_look(disk);
     *ret_disk = disk;
     return 0;
@@ -79,6 +100,7 @@ int disk_new(struct monitor *m, struct disk **ret_disk)
 
 void disk_free(struct disk *disk)
 {
+    images_free(disk->images);
     free(disk);
 }
 
@@ -119,58 +141,99 @@ static int quota_require(const struct disk_user *user, const char **ret_what)
     return has_limits(&q, user->size) ? 0 : -EPERM;
 }
 
+static bool is_required(const struct disk *disk)
+{
+    return disk->monitor->policy->disk.is_required;
+}
+
 void disk_require(struct disk *disk, struct disk_user *user)
 {
     const char *what = "";
     int r = 0;
 
-    switch (disk->mode) {
-    case WIRE_DISK_QUOTA:
+    /* Where there is an image it is the home, whatever else holds. */
+    user->is_open_only = disk->mode != WIRE_DISK_IMAGE;
+    user->is_strict = is_required(disk);
+    if (disk->mode == WIRE_DISK_IMAGE || images_has(disk->images, user->uid)) {
+        images_require(disk->images, user);
+        return;
+    }
+    if (disk->mode == WIRE_DISK_QUOTA) {
         r = quota_require(user, &what);
-        break;
-    case WIRE_DISK_NONE:
-    case WIRE_DISK_IMAGE:
-    case WIRE_DISK__COUNT:
+    } else if (user->is_strict) {
+        r = -EOPNOTSUPP;
         what = "no back end of this host can, and the policy requires it";
-        r = disk->monitor->policy->disk.is_required ? -EOPNOTSUPP : 0;
     }
     user->fn(user->arg, -r, what);
 }
 
 void disk_adopt(struct disk *disk, struct disk_user *user)
 {
-    (void)disk;
-    (void)user;
+    if (images_has(disk->images, user->uid))
+        images_adopt(disk->images, user);
 }
 
 void disk_release(struct disk *disk, struct disk_user *user)
 {
-    (void)disk;
-    (void)user;
+    images_release(disk->images, user);
+}
+
+/* The file system that a process has as the home, or as ~/work. */
+static int home_of(const struct disk_user *user, pid_t pid, struct stat *ret_st,
+                   struct statfs *ret_fs)
+{
+    char path[64 + sizeof(ATELIER_HOMES_DIR) + NAME_SIZE];
+    cleanup_close int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/root" ATELIER_HOMES_DIR "/%s%s", pid, user->name,
+                   user->is_run ? "/work" : "");
+    fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, ret_st) < 0 || fstatfs(fd, ret_fs) < 0)
+        return -errno;
+    return 0;
+}
+
+static int quota_read(const struct disk_user *user, struct wire_receipt *r)
+{
+    struct quota q;
+    int e = quota_check(home_dir());
+
+    if (e == 0)
+        e = quota_get(home_dir(), user->uid, &q);
+    if (e < 0)
+        return e;
+    if (!has_limits(&q, user->size))
+        return -EPERM;
+    r->disk = WIRE_DISK_QUOTA;
+    r->disk_bytes = q.limit_bytes;
+    r->disk_files = q.limit_files;
+    return 0;
 }
 
 int disk_read(const struct disk *disk, const struct disk_user *user, pid_t pid,
               struct wire_receipt *ret_r)
 {
-    struct quota q;
+    struct statfs fs;
+    struct stat st;
+    uint64_t bytes;
     int r;
 
-    (void)pid;
     ret_r->disk = WIRE_DISK_NONE;
     ret_r->disk_bytes = ret_r->disk_files = 0;
-    if (disk->mode != WIRE_DISK_QUOTA)
-        return disk->monitor->policy->disk.is_required ? -EPERM : 0;
-    r = quota_check(home_dir());
-    if (r == 0)
-        r = quota_get(home_dir(), user->uid, &q);
-    if (r < 0)
-        return r;
-    if (!has_limits(&q, user->size))
-        return -EPERM;
-    ret_r->disk = WIRE_DISK_QUOTA;
-    ret_r->disk_bytes = q.limit_bytes;
-    ret_r->disk_files = q.limit_files;
-    return 0;
+    if (user->home) {
+        r = home_of(user, pid, &st, &fs);
+        if (r == 0)
+            r = images_read(disk->images, user->uid, st.st_dev, &bytes);
+        if (r <= 0)
+            return r < 0 ? r : -EPERM;
+        ret_r->disk = WIRE_DISK_IMAGE;
+        ret_r->disk_bytes = bytes;
+        ret_r->disk_files = fs.f_files;
+        return 0;
+    }
+    if (disk->mode == WIRE_DISK_QUOTA)
+        return quota_read(user, ret_r);
+    return user->is_strict ? -EPERM : 0;
 }
 
 /* Of the file system that the home is on: everybody's, or an image's. */
@@ -181,7 +244,8 @@ static bool home_is_full(const char *name)
 
     /* Some file systems count no blocks or no files. */
     return fd >= 0 && fstatfs(fd, &fs) == 0 &&
-           ((fs.f_blocks > 0 && fs.f_bavail == 0) || (fs.f_files > 0 && fs.f_ffree == 0));
+           ((fs.f_blocks > 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < FULL_DISK_BYTES) ||
+            (fs.f_files > 0 && fs.f_ffree == 0));
 }
 
 bool disk_is_full(const struct disk *disk, const struct disk_user *user)
@@ -189,7 +253,7 @@ bool disk_is_full(const struct disk *disk, const struct disk_user *user)
     struct quota q;
 
     if (disk->mode == WIRE_DISK_QUOTA && quota_get(home_dir(), user->uid, &q) == 0 &&
-        ((q.limit_bytes > 0 && q.used_bytes + FULL_BYTES > q.limit_bytes) ||
+        ((q.limit_bytes > 0 && q.used_bytes + FULL_QUOTA_BYTES > q.limit_bytes) ||
          (q.limit_files > 0 && q.used_files >= q.limit_files)))
         return true;
     return home_is_full(user->name);

@@ -35,6 +35,8 @@ struct disk_user {
     struct disk_home *home; /* an image that is used, or waited for */
     struct disk_user *next;
     bool is_waiting;
+    bool is_open_only; /* an image is used as it is */
+    bool is_strict;    /* the limits are required */
 };
 
 /* Return: 0 or a negative errno. */

@@ -13,14 +13,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fd.h"
 #include "common/str.h"
 #include "sessiond/monitor/mountapi.h"
+#include "sessiond/shared/home_fill.h"
 
 #include "common/banned.h"
 
-#define SKEL_DIR   "/etc/skel"
-#define SKEL_LIMIT 65536 /* bytes of one skeleton file */
 #define NEW_PREFIX ".new-"
 #define WORK       "work"
 
@@ -90,63 +88,6 @@ int home_dir(void)
     return homes_fd;
 }
 
-static int skel_copy_one(int skel, int home, const char *name, uid_t uid, gid_t gid)
-{
-    static char buf[SKEL_LIMIT];
-    cleanup_close int in = -1, out = -1;
-    struct stat st;
-    size_t n;
-    int r;
-
-    in = openat(skel, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (in < 0 || fstat(in, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size > (off_t)sizeof(buf))
-        return 0;
-    r = fd_read_full(in, buf, sizeof(buf), &n);
-    if (r < 0)
-        return r;
-    out = openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (out < 0)
-        return -errno;
-    r = fd_write_full(out, buf, n);
-    if (r == 0 && fchown(out, uid, gid) < 0)
-        r = -errno;
-    return r;
-}
-
-/* The regular files of the host's skeleton; it is root's, and a home without it is no fault. */
-static int skel_copy(int home, uid_t uid, gid_t gid)
-{
-    DIR *dir = dir_list(AT_FDCWD, SKEL_DIR, 0);
-    int r = 0;
-
-    if (!dir)
-        return 0;
-    for (struct dirent *e; r == 0 && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            r = skel_copy_one(dirfd(dir), home, e->d_name, uid, gid);
-    }
-    (void)closedir(dir);
-    return r;
-}
-
-/* A directory of our own making, still root's: fill it and give it away, itself last. */
-static int home_fill(int home, uid_t uid, gid_t gid)
-{
-    cleanup_close int work = -1;
-    int r = skel_copy(home, uid, gid);
-
-    if (r < 0)
-        return r;
-    if (mkdirat(home, WORK, 0700) < 0)
-        return -errno;
-    work = openat(home, WORK, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (work < 0 || fchown(work, uid, gid) < 0 || fchown(home, uid, gid) < 0)
-        return -errno;
-    return 0;
-}
-
 static int home_make(const char *name, uid_t uid, gid_t gid)
 {
     char temp[sizeof(NEW_PREFIX) + NAME_SIZE];
@@ -166,9 +107,12 @@ static int home_make(const char *name, uid_t uid, gid_t gid)
     return r;
 }
 
-static int dir_open(int parent, const char *name, uid_t uid)
+/* @is_mount: Something of ours is mounted there. */
+static int dir_open(int parent, const char *name, uid_t uid, bool is_mount)
 {
-    cleanup_close int fd = open_beneath(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
+    cleanup_close int fd =
+        is_mount ? open_mounted(parent, name, flags) : open_beneath(parent, name, flags);
     struct stat st;
 
     if (fd < 0)
@@ -181,29 +125,29 @@ static int dir_open(int parent, const char *name, uid_t uid)
 }
 
 /* Open a user's home, and make it if there is none. */
-static int home_open(const char *name, uid_t uid, gid_t gid)
+static int home_open(const char *name, uid_t uid, gid_t gid, bool is_mount)
 {
-    int home = dir_open(homes_fd, name, uid), r;
+    int home = dir_open(homes_fd, name, uid, is_mount), r;
 
     if (home != -ENOENT)
         return home;
     r = home_make(name, uid, gid);
-    return r < 0 ? r : dir_open(homes_fd, name, uid);
+    return r < 0 ? r : dir_open(homes_fd, name, uid, false);
 }
 
-int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, int *ret_tree,
-              const char **ret_what)
+int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, bool is_mount,
+              int *ret_tree, const char **ret_what)
 {
     cleanup_close int home = -1, work = -1;
     int tree;
 
     *ret_what = "the user's home";
-    home = home_open(name, uid, gid);
+    home = home_open(name, uid, gid, is_mount);
     if (home < 0)
         return home;
     if (part == HOME_WORK) {
         *ret_what = "work in the user's home";
-        work = dir_open(home, WORK, uid);
+        work = dir_open(home, WORK, uid, false);
         if (work < 0)
             return work;
     }

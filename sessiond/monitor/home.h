@@ -7,6 +7,7 @@
 #ifndef ATELIER_HOME_H
 #define ATELIER_HOME_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /**
@@ -30,6 +31,7 @@ enum home_part {
  * @name:     Checked user name
  * @uid:      Owner that home and work must have
  * @gid:      Group of a new home
+ * @is_mount: An image is mounted there; where none is, a mount is refused
  * @ret_tree: Detached mount, nosuid and nodev, for move_mount(2); owned by the caller
  * @ret_what: On failure: which directory, static
  *
@@ -39,7 +41,7 @@ enum home_part {
  *
  * Return: 0, -EPERM (another owner), or a negative errno.
  */
-int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, int *ret_tree,
-              const char **ret_what);
+int home_tree(const char *name, uid_t uid, gid_t gid, enum home_part part, bool is_mount,
+              int *ret_tree, const char **ret_what);
 
 #endif

@@ -13,6 +13,7 @@ monitor_sources = \
 	%D%/cpu_watch.c %D%/cpu_watch.h \
 	%D%/disk.c %D%/disk.h \
 	%D%/doctor.c %D%/doctor.h \
+	%D%/disk_image.c %D%/disk_image.h \
 	%D%/fdcheck.c %D%/fdcheck.h \
 	%D%/filter_proof.c %D%/filter_proof.h \
 	%D%/guard.c %D%/guard.h \

@@ -64,13 +64,23 @@ int open_plain(const char *path, int flags)
     return fd < 0 ? -errno : (int)fd;
 }
 
-int open_beneath(int dirfd, const char *path, int flags)
+static int open_below(int dirfd, const char *path, int flags, uint64_t resolve)
 {
     struct open_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
     };
     long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 
     return fd < 0 ? -errno : (int)fd;
+}
+
+int open_beneath(int dirfd, const char *path, int flags)
+{
+    return open_below(dirfd, path, flags, RESOLVE_NO_XDEV);
+}
+
+int open_mounted(int dirfd, const char *path, int flags)
+{
+    return open_below(dirfd, path, flags, 0);
 }

@@ -40,4 +40,7 @@ int open_plain(const char *path, int flags);
  */
 int open_beneath(int dirfd, const char *path, int flags);
 
+/* The same of what may be mounted there, by root. */
+int open_mounted(int dirfd, const char *path, int flags);
+
 #endif

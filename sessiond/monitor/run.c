@@ -392,7 +392,8 @@ static int run_work(const struct run *run, int *ret_tree, const char **ret_what)
 
     if (run->is_doctors)
         return home_fleeting(req->uid, req->gid, HOME_WORK, ret_tree, ret_what);
-    return home_tree(req->name, req->uid, req->gid, HOME_WORK, ret_tree, ret_what);
+    return home_tree(req->name, req->uid, req->gid, HOME_WORK, run->disk_user.home != NULL,
+                     ret_tree, ret_what);
 }
 
 /* The leaf, and its descriptors behind the others. */

@@ -535,7 +535,8 @@ static int session_home(const struct session *s, int *ret_tree, const char **ret
 
     if (s->is_doctors)
         return home_fleeting(req->uid, req->gid, HOME_WHOLE, ret_tree, ret_what);
-    return home_tree(req->name, req->uid, req->gid, HOME_WHOLE, ret_tree, ret_what);
+    return home_tree(req->name, req->uid, req->gid, HOME_WHOLE, s->disk_user.home != NULL, ret_tree,
+                     ret_what);
 }
 
 static void session_spawn(struct session *s)

@@ -55,7 +55,9 @@ def free_bytes():
 @inside
 def policy_put(text):
     tools.file_write("/etc/atelier/conf.d/90-disk.conf", text)
-    tools.sh("systemctl reload sessiond")
+    # One that is being started again reads it by itself.
+    tools.sh("systemctl start sessiond && systemctl reload sessiond")
+    lab.eventually(lab.is_well, 60)
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +137,48 @@ def test_limits_that_are_counted_and_not_enforced_are_no_limits(quota):
         assert enforcement(quota, True) == 0
         policy_put(quota, LIMITS)
     assert run_of(quota, "alice", "print(1)")[0] == "ok"
+
+
+IMAGE = ("disk {{\n backend = image\n idle = {idle}\n}}\n"
+         "user {{\n disk = 64M\n disk_files = 1000\n}}\n")
+
+
+@inside
+def image_user():
+    import os
+    # A slow machine may be busy with its rules for longer than the lock of a new user is lent.
+    lab.eventually(lambda: lab.user_add(email="ivy@example.org").status in (200, 201), 60)
+    run = lab.python("open('kept', 'w').write('kept')", user="ivy", limits={"wall_ms": 60000})
+    uid = lab.uid_of("ivy")
+    # In the host's mount namespace, which is not sessiond's.
+    apart = os.readlink("/proc/self/ns/mnt") != os.readlink(
+        f"/proc/{tools.main_pids()['sessiond.service']}/ns/mnt")
+    seen = os.path.exists("/home/atelier/ivy/work/kept")
+    return run.end["status"], run.end["message"], run.find("start") and run.receipt["disk"], uid, apart, seen
+
+
+@inside
+def image_gone(uid):
+    import os
+    def loops():
+        return tools.sh(f"losetup -nO NAME -j /var/lib/atelier/disk/{uid}.img").stdout.split()
+    lab.eventually(lambda: not loops(), 30)
+    return os.path.ismount("/home/atelier/ivy"), os.stat("/home/atelier/ivy").st_uid
+
+
+def test_an_image_gets_out_of_the_units_namespace_to_the_host(quota):
+    policy_put(quota, IMAGE.format(idle="1h"))
+    try:
+        word, message, limits, uid, apart, seen = image_user(quota)
+        assert word == "ok", message
+        assert apart and limits == {"mode": "image", "bytes": 64 * MIB, "files": 1008}
+        assert seen
+        # The next sessiond finds what one that was killed has left mounted.
+        quota.sh("systemctl kill -s KILL --kill-whom=main sessiond")
+        policy_put(quota, IMAGE.format(idle="100ms"))
+        assert image_gone(quota, uid) == [False, 0]
+        word, _, out, _ = run_of(quota, "ivy", "print(open('kept').read())")
+        assert (word, out) == ("ok", "kept\n")
+        assert image_gone(quota, uid) == [False, 0]
+    finally:
+        policy_put(quota, LIMITS)
