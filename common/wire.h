@@ -332,6 +332,17 @@ enum wire_canary {
     WIRE_CANARY_NO_TARGET = 4, /* root could not reach the listener either: nothing is proven */
 };
 
+/* What the canary came to since sessiond began. Times are microseconds. */
+struct wire_canary_cost {
+    uint64_t rounds;    /* that ended, with whatever verdict */
+    uint64_t asked;     /* for a verdict: runs, logins, and the look at those that live */
+    uint64_t asked_new; /* of those, how many had to wait for a round */
+    uint64_t wall_last_us, wall_us;
+    /* Of the probe, of the listener, and of sessiond itself. A part that is gone keeps its time. */
+    uint64_t cpu_probe_us, cpu_listener_us, cpu_own_us;
+    uint64_t cpu_last_us; /* of all three, in the last round */
+};
+
 struct wire_status {
     struct wire_head head;
     uint32_t canary; /* enum wire_canary */
@@ -346,6 +357,7 @@ struct wire_status {
     uint32_t disk_required; /* 1: nothing starts for somebody whom nothing holds to the limits */
     char disk_what[WIRE_PATH_SIZE]; /* why it is not another one; ASCII, may be empty */
     uint32_t net_connections;       /* the most that one user may have; 0: nobody is held to it */
+    struct wire_canary_cost canary_cost;
 };
 
 /* --- sessions ------------------------------------------------------------------------------ */

@@ -17,7 +17,7 @@ static const char doc[] =
 struct health {
     const char *status, *version, *canary, *canary_what, *cgroup_mode, *disk, *disk_what;
     int sessiond, disk_required;
-    json_t *canary_age, *net_connections;
+    json_t *canary_age, *canary_cost, *net_connections;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
 
@@ -25,15 +25,38 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
 {
     return json_unpack_ex(
         json, ret_error, 0,
-        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
         "s:o}",
         "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
         "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
-        &ret_h->canary_age, "net_revision", &ret_h->net_revision, "cgroup_mode",
-        &ret_h->cgroup_mode, "disk", &ret_h->disk, "disk_required", &ret_h->disk_required,
-        "disk_what", &ret_h->disk_what, "runs", &ret_h->runs, "users", &ret_h->users, "groups",
-        &ret_h->groups, "ids_free", &ret_h->ids_free, "generation", &ret_h->generation,
-        "net_connections", &ret_h->net_connections);
+        &ret_h->canary_age, "canary_cost", &ret_h->canary_cost, "net_revision",
+        &ret_h->net_revision, "cgroup_mode", &ret_h->cgroup_mode, "disk", &ret_h->disk,
+        "disk_required", &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
+        &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups, "ids_free",
+        &ret_h->ids_free, "generation", &ret_h->generation, "net_connections",
+        &ret_h->net_connections);
+}
+
+static json_int_t cost_of(const json_t *cost, const char *key)
+{
+    return json_integer_value(json_object_get(cost, key));
+}
+
+/* What the canary costs: a round, and each of those who asked. */
+static void cost_add(struct table *t, const json_t *cost)
+{
+    json_int_t rounds = cost_of(cost, "rounds"), asked = cost_of(cost, "asked");
+    json_int_t cpu_us = cost_of(cost, "cpu_probe_us") + cost_of(cost, "cpu_listener_us") +
+                        cost_of(cost, "cpu_sessiond_us");
+
+    if (rounds == 0 || asked == 0)
+        return;
+    table_add(t, "canary's cost");
+    table_addf(t,
+               "%" JSON_INTEGER_FORMAT " for %" JSON_INTEGER_FORMAT " questions; %.2f ms each, of "
+               "the processor %.2f ms; %.3f ms a question",
+               rounds, asked, (double)cost_of(cost, "wall_us") / 1000 / (double)rounds,
+               (double)cpu_us / 1000 / (double)rounds, (double)cpu_us / 1000 / (double)asked);
 }
 
 static void health_print(const struct health *h)
@@ -54,6 +77,7 @@ static void health_print(const struct health *h)
         table_addf(t, "%" JSON_INTEGER_FORMAT " ms ago", json_integer_value(h->canary_age));
     else
         table_add(t, "not asked yet; the next run or session asks");
+    cost_add(t, h->canary_cost);
     table_add(t, "network rules");
     table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
     table_add(t, "connections");

@@ -88,6 +88,18 @@ void health_free(struct health *h)
     free(h);
 }
 
+static json_t *canary_cost(const struct wire_status *m)
+{
+    const struct wire_canary_cost *c = &m->canary_cost;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rounds",
+                     (json_int_t)c->rounds, "asked", (json_int_t)c->asked, "asked_new",
+                     (json_int_t)c->asked_new, "wall_last_us", (json_int_t)c->wall_last_us,
+                     "wall_us", (json_int_t)c->wall_us, "cpu_last_us", (json_int_t)c->cpu_last_us,
+                     "cpu_probe_us", (json_int_t)c->cpu_probe_us, "cpu_listener_us",
+                     (json_int_t)c->cpu_listener_us, "cpu_sessiond_us", (json_int_t)c->cpu_own_us);
+}
+
 /* @m: NULL if sessiond does not answer. */
 static void answer(struct request *rq, const struct wire_status *m)
 {
@@ -116,6 +128,8 @@ static void answer(struct request *rq, const struct wire_status *m)
         (json_int_t)n.groups, "ids_free", (json_int_t)n.ids_free, "generation",
         (json_int_t)n.generation, "net_connections",
         m && m->net_connections ? json_integer(m->net_connections) : json_null());
+    if (body)
+        (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
     request_answer(rq, is_ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, body);
 }
 

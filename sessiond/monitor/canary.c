@@ -11,18 +11,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/ids.h"
 #include "common/sabotage.h"
+#include "sessiond/monitor/canary_cost.h"
+#include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/filter_proof.h"
 #include "sessiond/monitor/listener.h"
@@ -55,6 +59,8 @@ struct control {
 struct canary {
     struct event_base *base;
     int spawner_sock;
+    struct cgroup *cgroup;
+    struct canary_cost cost;
 
     struct listener listener;
     struct event *listener_dead;
@@ -62,6 +68,7 @@ struct canary {
 
     struct spawned probe;
     struct spawn_request probe_request;
+    struct cgroup_leaf *leaf; /* of the probe; NULL: none, or no control groups */
     enum probe_state probe_state;
     struct filter_proof *proof; /* of the probe's filter, under way, or NULL */
     struct event *probe_retry;
@@ -122,9 +129,10 @@ static void probe_ready(struct canary *c, pid_t pid)
     int r = c->proof ? -EPROTO : filter_proof_begin(pid, FILTER_RUN, &c->proof);
 
     if (r == 0)
-        r = receipt_read(pid, NULL, &receipt);
+        r = receipt_read(pid, c->leaf, &receipt);
     if (r == 0 && !SABOTAGED("verify"))
-        r = receipt_verify(&receipt, &c->probe_request, NULL, &what);
+        r = receipt_verify(&receipt, &c->probe_request, c->leaf, &what);
+    cost_part_set(&c->cost.probe, pid);
     if (r < 0)
         probe_refuse(c, what, -r);
     else
@@ -135,6 +143,7 @@ static void probe_on_packet(void *arg, const void *buf, size_t size, const struc
 {
     struct canary *c = arg;
 
+    cost_own_begin(&c->cost);
     if (c->probe_state == PROBE_LIVE && size == sizeof(struct probe_answer)) {
         memcpy(&c->answer, buf, sizeof(c->answer));
         c->answered =
@@ -150,6 +159,7 @@ static void probe_on_packet(void *arg, const void *buf, size_t size, const struc
             log_error("the canary's probe does not start step=%u errno=%u what=%s", rep.step,
                       rep.error, rep.what);
     }
+    cost_own_end(&c->cost);
 }
 
 static void probe_on_dead(void *arg)
@@ -160,6 +170,9 @@ static void probe_on_dead(void *arg)
     spawned_done(&c->probe);
     filter_proof_cancel(c->proof);
     c->proof = NULL;
+    cgroup_leaf_drop(c->leaf);
+    c->leaf = NULL;
+    cost_part_set(&c->cost.probe, 0);
     c->probe_state = PROBE_GONE;
     log_warning("the canary's probe is gone: nothing is started until it is back");
     (void)event_add(c->probe_retry, &tv);
@@ -170,8 +183,32 @@ static void probe_on_dead(void *arg)
 static const struct spawned_ops probe_ops = {.on_packet = probe_on_packet,
                                              .on_dead = probe_on_dead};
 
+/* A leaf with a name that nobody else has. Return: 0 or a negative errno. */
+static int probe_leaf(struct canary *c, int *ret_fds, size_t *ret_n, const char **ret_what)
+{
+    char id[WIRE_SESSION_ID_SIZE] = {0};
+    uint64_t words[2];
+    int r;
+
+    if (getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
+        return -errno;
+    (void)snprintf(id, sizeof(id), "%016" PRIx64 "%016" PRIx64, words[0], words[1]);
+    r = cgroup_leaf_new(c->cgroup, CGROUP_RUN, ID_CANARY, id, &c->probe_request.plan, &c->leaf,
+                        ret_what);
+    if (r == 0)
+        r = cgroup_leaf_fds(c->leaf, ret_fds, ret_n);
+    if (r < 0)
+        return r;
+    c->probe_request.cgroup_mode = cgroup_mode(c->cgroup);
+    c->probe_request.cgroup_fds = (uint32_t)*ret_n;
+    return 0;
+}
+
 static void probe_start(struct canary *c)
 {
+    int groups[CGROUP_TREES_MAX];
+    const char *what = "control group";
+    size_t count = 0;
     struct spawn_request *req = &c->probe_request;
     struct timeval tv = ms_timeval(PROBE_RETRY_MS);
     static const struct plan_ask nothing;
@@ -185,12 +222,20 @@ static void probe_start(struct canary *c)
     /* Ours, not a participant's: what the files say is not for it. */
     policy_defaults(&shipped);
     (void)policy_plan(&shipped, POLICY_RUN, ID_CANARY, NULL, 0, &nothing, &req->plan, &field);
-    r = spawned_start(&c->probe, c->base, c->spawner_sock, req, NULL, 0, &probe_ops, c);
+    r = probe_leaf(c, groups, &count, &what);
+    if (r == 0) {
+        what = "spawner";
+        r = spawned_start(&c->probe, c->base, c->spawner_sock, req, groups, count, &probe_ops, c);
+    }
+    while (count > 0)
+        (void)close(groups[--count]);
     if (r == 0) {
         c->probe_state = PROBE_STARTING;
         return;
     }
-    log_error("the canary's probe cannot be spawned errno=%d", -r);
+    cgroup_leaf_drop(c->leaf);
+    c->leaf = NULL;
+    log_error("the canary's probe cannot be spawned what=%s errno=%d", what, -r);
     (void)event_add(c->probe_retry, &tv);
 }
 
@@ -217,6 +262,7 @@ static void on_listener_dead(evutil_socket_t fd, short what, void *arg)
     event_free(c->listener_dead);
     c->listener_dead = NULL;
     listener_stop(&c->listener);
+    cost_part_set(&c->cost.listener, 0);
     log_error("the canary's listener died: nothing is started until it is back");
     (void)event_add(c->listener_retry, &tv);
     canary_forget(c);
@@ -228,6 +274,7 @@ static int listener_watch(struct canary *c)
 
     if (r < 0)
         return r;
+    cost_part_set(&c->cost.listener, c->listener.pid);
     c->listener_dead = event_new(c->base, c->listener.pidfd, EV_READ, on_listener_dead, c);
     if (!c->listener_dead || event_add(c->listener_dead, NULL) < 0)
         return -ENOMEM;
@@ -305,20 +352,29 @@ static void control_end(struct control *k, uint32_t error)
 }
 
 /* Readable or failed: only the listener's own banner counts as reached. */
+static void control_read(struct control *k)
+{
+    const struct listener *l = &k->canary->listener;
+    uint8_t banner[LISTENER_BANNER_SIZE];
+    ssize_t n = recv(k->fd, banner, sizeof(banner), 0);
+
+    if (n == (ssize_t)sizeof(banner) && memcmp(banner, l->banner, sizeof(banner)) == 0)
+        control_end(k, 0);
+    else
+        control_end(k, n < 0 ? (uint32_t)errno : EPROTO);
+}
+
 static void on_control(evutil_socket_t fd, short what, void *arg)
 {
     struct control *k = arg;
     struct canary *c = k->canary;
-    uint8_t banner[LISTENER_BANNER_SIZE];
-    ssize_t n;
 
+    (void)fd;
     (void)what;
-    n = recv(fd, banner, sizeof(banner), 0);
-    if (n == (ssize_t)sizeof(banner) && memcmp(banner, c->listener.banner, sizeof(banner)) == 0)
-        control_end(k, 0);
-    else
-        control_end(k, n < 0 ? (uint32_t)errno : EPROTO);
+    cost_own_begin(&c->cost);
+    control_read(k);
     round_check(c);
+    cost_own_end(&c->cost);
 }
 
 static void control_start(struct canary *c, uint32_t i)
@@ -347,6 +403,7 @@ static void round_start(struct canary *c)
 {
     struct timeval tv = ms_timeval(CANARY_ROUND_MS);
 
+    cost_round_begin(&c->cost);
     controls_end(c);
     c->in_round = true;
     c->asked = c->answered = false;
@@ -428,6 +485,8 @@ static void round_end(struct canary *c, enum wire_canary verdict, const char *wh
     c->held_ms = verdict == WIRE_CANARY_HOLDS ? clock_ms() : 0;
     (void)event_del(c->round_limit);
     controls_end(c);
+    cost_own_end(&c->cost);
+    cost_round_end(&c->cost);
     waiters_tell(c);
 }
 
@@ -512,6 +571,7 @@ void canary_require(struct canary *c, struct canary_waiter *w)
 {
     bool is_fresh = c->verdict == WIRE_CANARY_HOLDS && canary_age_ms(c) <= CANARY_FRESH_MS;
 
+    c->cost.sum.asked++;
     if (SABOTAGED("canary") || (is_fresh && !is_overruled(c, w))) {
         w->fn(w->arg, WIRE_CANARY_HOLDS, "");
         return;
@@ -522,8 +582,12 @@ void canary_require(struct canary *c, struct canary_waiter *w)
     }
     w->next = c->waiters;
     c->waiters = w;
-    if (!c->in_round)
-        round_start(c);
+    c->cost.sum.asked_new++;
+    if (c->in_round)
+        return;
+    cost_own_begin(&c->cost);
+    round_start(c);
+    cost_own_end(&c->cost);
 }
 
 void canary_cancel(struct canary *c, struct canary_waiter *w)
@@ -569,7 +633,7 @@ uint32_t canary_age_ms(const struct canary *c)
     return age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
 }
 
-void canary_report(const struct canary *c, struct wire_status *status)
+void canary_report(struct canary *c, struct wire_status *status)
 {
     bool is_overruled = c->overrule != WIRE_CANARY_HOLDS;
 
@@ -577,9 +641,11 @@ void canary_report(const struct canary *c, struct wire_status *status)
     status->canary_age_ms = canary_age_ms(c);
     str_cut(status->canary_what, sizeof(status->canary_what),
             is_overruled ? c->overrule_what : c->what);
+    cost_report(&c->cost, &status->canary_cost);
 }
 
-int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c)
+int canary_new(struct event_base *base, int spawner_sock, struct cgroup *cgroup,
+               struct canary **ret_c)
 {
     struct canary *c = calloc(1, sizeof(*c));
     int r;
@@ -588,6 +654,7 @@ int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c)
         return -ENOMEM;
     c->base = base;
     c->spawner_sock = spawner_sock;
+    c->cgroup = cgroup;
     c->overrule = WIRE_CANARY_HOLDS;
     c->listener.pidfd = -1;
     c->probe = (struct spawned){.sock = -1, .pidfd = -1};

@@ -24,6 +24,7 @@
 #define CANARY_FRESH_MS 1000
 
 struct canary;
+struct cgroup;
 
 /* One party that waits for a verdict; embedded in it. */
 struct canary_waiter {
@@ -37,11 +38,14 @@ struct canary_waiter {
  * canary_new() - Start the listener and the probe
  * @base:         Event base, borrowed
  * @spawner_sock: Borrowed
+ * @cgroup:       Borrowed; the probe gets a leaf as a run does, so that what somebody does to our
+ *                groups is done to it, too
  * @ret_c:        Owned by the caller, canary_free()
  *
  * Return: 0 or a negative errno. The probe comes up while the event loop runs.
  */
-int canary_new(struct event_base *base, int spawner_sock, struct canary **ret_c);
+int canary_new(struct event_base *base, int spawner_sock, struct cgroup *cgroup,
+               struct canary **ret_c);
 
 void canary_free(struct canary *c);
 
@@ -70,7 +74,7 @@ void canary_overrule(struct canary *c, enum wire_canary verdict, const char *wha
 /* Milliseconds since the last round that held; UINT32_MAX if there was none. */
 uint32_t canary_age_ms(const struct canary *c);
 
-/* Fill canary, canary_age_ms and canary_what. */
-void canary_report(const struct canary *c, struct wire_status *status);
+/* Fill canary, canary_age_ms, canary_what and canary_cost. */
+void canary_report(struct canary *c, struct wire_status *status);
 
 #endif

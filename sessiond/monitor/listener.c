@@ -169,6 +169,7 @@ int listener_start(struct listener *ret_l)
         return -errno;
     if (pid == 0)
         listener_main(fd4, fd6, l.banner, parent);
+    l.pid = pid;
     l.pidfd = pidfd_of(pid);
     if (l.pidfd < 0) {
         (void)kill(pid, SIGKILL);

@@ -11,10 +11,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LISTENER_BANNER_SIZE 16u
 
 struct listener {
+    pid_t pid;
     int pidfd;      /* -1: not running */
     uint16_t port4; /* host order */
     uint16_t port6; /* 0 if the kernel has no IPv6 */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 monitor_sources = \
 	%D%/canary.c %D%/canary.h \
+	%D%/canary_cost.c %D%/canary_cost.h \
 	%D%/canary_probe.c \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/cgroup_clean.c %D%/cgroup_internal.h \

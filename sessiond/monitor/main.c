@@ -378,7 +378,7 @@ static int serve(struct daemon *d, int core_fd, int session_fd, const char **ret
     if (r < 0)
         return r;
     *ret_what = "the canary";
-    r = canary_new(m->base, m->spawner_sock, &m->canary);
+    r = canary_new(m->base, m->spawner_sock, m->cgroup, &m->canary);
     if (r < 0)
         return r;
     r = nscd_new(m->base, NULL, &m->nscd);

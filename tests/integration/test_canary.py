@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 
 import firewall
@@ -96,6 +97,45 @@ def test_a_probe_that_does_not_answer_starts_nothing():
     pid = probe().pid
     os.kill(pid, signal.SIGSTOP)
     assert_stopped_then_heals(lambda: os.kill(pid, signal.SIGCONT), 3)
+
+
+def test_a_probe_that_answers_late_is_no_alarm():
+    """A busy machine: within the time of a round nobody suffers, and nothing is logged."""
+    time.sleep(STALE_S)
+    pid, said = probe().pid, lab.sessiond_says("nothing is started")
+    os.kill(pid, signal.SIGSTOP)
+    late = threading.Timer(0.4, os.kill, (pid, signal.SIGCONT))
+    late.start()
+    try:
+        begin = time.monotonic()
+        assert end_of_run()["status"] == "ok"
+        assert time.monotonic() - begin > 0.35  # it did wait for the answer
+    finally:
+        late.join()
+        os.kill(pid, signal.SIGCONT)
+    assert lab.sessiond_says("nothing is started") == said
+
+
+def test_what_the_canary_costs_is_counted():
+    before, begin = lab.health()["canary_cost"], time.monotonic()
+    for _ in range(20):
+        assert end_of_run()["status"] == "ok"
+    cost, took = lab.health()["canary_cost"], time.monotonic() - begin
+    asked, rounds = cost["asked"] - before["asked"], cost["rounds"] - before["rounds"]
+    assert asked >= 20
+    assert 0 < cost["asked_new"] <= cost["asked"]
+    assert rounds <= took + 1  # one in a second, however many ask
+    time.sleep(STALE_S)
+    assert end_of_run()["status"] == "ok"
+    after = lab.health()["canary_cost"]
+    assert after["rounds"] == cost["rounds"] + 1
+    assert after["wall_us"] - cost["wall_us"] == after["wall_last_us"] > 0
+    for key in ("cpu_probe_us", "cpu_listener_us", "cpu_sessiond_us"):
+        assert after[key] > cost[key], key
+    assert 0 < after["cpu_last_us"] < 800000
+    line = next(line for line in lab.atelier("status").stdout.splitlines()
+                if line.startswith("canary's cost"))
+    assert f"{after['rounds']} for {after['asked']} questions; " in line
 
 
 def test_a_run_that_is_under_way_goes_on():

@@ -4,8 +4,10 @@
 # In a lab with --cgroups (tests/integration/run gives it to this file), of whichever version the
 # machine has.
 import contextlib
+import errno
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -68,8 +70,10 @@ def groups():
 
 
 def leaves():
+    """Of runs and sessions; the canary's probe has one for good."""
     return [path for top in groups() for path, _, _ in os.walk(top)
-            if re.search(r"/(run|session)-[0-9a-f]{32}$", path)]
+            if f"/u{lab.ID_CANARY}/" not in path and
+            re.search(r"/(run|session)-[0-9a-f]{32}$", path)]
 
 
 def leaf_dirs(leaf):
@@ -267,11 +271,20 @@ def groups_of_stopped(leaf):
 def test_without_its_directory_nothing_starts_and_with_a_new_one_it_does():
     tops = groups()
     assert lab.python("print(1)").status == "ok"
-    # Users' groups go some seconds after their last leaf; nothing else is in there.
+    # Users' groups go some seconds after their last leaf; the canary's probe has its own.
+    probes = f"u{lab.ID_CANARY}"
     lab.eventually(lambda: not [each for top in tops for each in os.scandir(top)
-                                if each.is_dir()], 15)
-    for top in tops:
-        os.rmdir(top)
+                                if each.is_dir() and each.name != probes], 15)
+    assert os.path.isdir(f"{tops[0]}/{probes}")
+    sessiond = lab.service_pid("sessiond")
+    os.kill(sessiond, signal.SIGSTOP)  # or it would have a new probe before the tree is gone
+    try:
+        for process in lab.procs_of_uid(lab.ID_CANARY):
+            lab.die_alone(process.ppid)
+        lab.eventually(lambda: not lab.procs_of_uid(lab.ID_CANARY))
+        lab.eventually(lambda: all(map(tree_is_removed, tops)))
+    finally:
+        os.kill(sessiond, signal.SIGCONT)
     try:
         refused = lab.python("print(1)")
         minted = lab.mint("carol")
@@ -279,10 +292,46 @@ def test_without_its_directory_nothing_starts_and_with_a_new_one_it_does():
     finally:
         for top in tops:
             os.mkdir(top)
-    assert (refused.status, refused.end["step"]) == ("setup_failed", "cgroup"), refused.end
+    # The probe cannot come back either.
+    assert refused.status == "setup_failed", refused.end
+    assert refused.end["step"] in ("cgroup", "canary"), refused.end
     assert not refused.find("start")
     assert login.returncode == 255 or "in\n" not in login.stdout
+    # A probe is tried again after a second, and found out to be back by who asks next.
+    lab.eventually(lambda: lab.python("print(1)").status == "ok", 10)
+    assert lab.is_well()
     assert_limits(lab.python("print(1)").receipt["cgroup"], RUN, True)
+
+
+def tree_is_removed(top):
+    """With all directories in it, from below; False while there is somebody in one."""
+    try:
+        for directory, _, _ in os.walk(top, topdown=False):
+            os.rmdir(directory)
+    except OSError as error:
+        assert error.errno == errno.EBUSY, error
+        return False
+    return True
+
+
+def test_the_probe_of_the_canary_is_in_a_group_like_a_run():
+    """What is done to our groups is done to it as well: a rule by path, a firewall of a unit."""
+    def groups_of(pid):
+        with open(f"/proc/{pid}/cgroup", encoding="ascii") as text:
+            return {line.split(":")[1]: line.rstrip().split(":", 2)[2] for line in text}
+
+    probe = next(iter(lab.procs_of_uid(lab.ID_CANARY)))
+    live = lab.sleeper()
+    try:
+        mine, its = groups_of(live.find("start")[0]["pid"]), groups_of(probe.pid)
+        leaves = [name for name, path in mine.items() if "/run-" in path]
+        assert leaves
+        for name in leaves:
+            base, user, leaf = its[name].rsplit("/", 2)
+            assert (base, user) == (mine[name].rsplit("/", 2)[0], f"u{lab.ID_CANARY}"), its
+            assert leaf.startswith("run-")
+    finally:
+        live.close()
 
 
 def listening():

@@ -191,20 +191,41 @@ static void a_cut_answer_is_unavailable(void **state)
     assert_string_equal(s->out, "");
 }
 
-/* healthz with all its members; %s: HTTP status, status, canary. */
-static int health(struct scene *s, const char *http, const char *status, const char *canary)
+/* healthz with all its members; %s: HTTP status, status, canary, its cost. */
+static int health_with(struct scene *s, const char *http, const char *status, const char *canary,
+                       const char *cost)
 {
     char answer[1024];
 
-    (void)snprintf(answer, sizeof(answer),
-                   "HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
-                   "{\"status\":\"%s\",\"version\":\"0.1.0\",\"sessiond\":true,\"canary\":\"%s\","
-                   "\"canary_what\":\"\",\"canary_age_ms\":null,\"net_revision\":1,"
-                   "\"cgroup_mode\":\"none\",\"disk\":\"none\",\"disk_required\":false,"
-                   "\"disk_what\":\"\",\"runs\":0,\"users\":2,\"groups\":1,"
-                   "\"ids_free\":9,\"generation\":4}",
-                   http, status, canary);
+    (void)snprintf(
+        answer, sizeof(answer),
+        "HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
+        "{\"status\":\"%s\",\"version\":\"0.1.0\",\"sessiond\":true,\"canary\":\"%s\","
+        "\"canary_what\":\"\",\"canary_age_ms\":null,\"canary_cost\":%s,\"net_revision\":1,"
+        "\"cgroup_mode\":\"none\",\"disk\":\"none\",\"disk_required\":false,"
+        "\"disk_what\":\"\",\"runs\":0,\"users\":2,\"groups\":1,"
+        "\"ids_free\":9,\"generation\":4}",
+        http, status, canary, cost);
     return answered(s, answer, cmd_status, false, WORDS(NULL));
+}
+
+static int health(struct scene *s, const char *http, const char *status, const char *canary)
+{
+    return health_with(s, http, status, canary, "null");
+}
+
+static void status_tells_what_the_canary_costs(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(health(s, "200 OK", "ok", "holds"), CTL_OK);
+    assert_null(strstr(s->out, "canary's cost"));
+    assert_int_equal(health_with(s, "200 OK", "ok", "holds",
+                                 "{\"rounds\":10,\"asked\":40,\"wall_us\":5000,\"cpu_probe_us\":"
+                                 "1000,\"cpu_listener_us\":600,\"cpu_sessiond_us\":400}"),
+                     CTL_OK);
+    assert_non_null(strstr(s->out, "10 for 40 questions; 0.50 ms each, of the processor 0.20 ms; "
+                                   "0.050 ms a question\n"));
 }
 
 static void status_tells_well_from_degraded(void **state)
@@ -330,6 +351,7 @@ int main(void)
         TEST(a_redirect_is_not_followed),
         TEST(a_cut_answer_is_unavailable),
         TEST(status_tells_well_from_degraded),
+        TEST(status_tells_what_the_canary_costs),
         TEST(run_writes_each_stream_byte_for_byte),
         TEST(run_puts_events_together_across_chunks),
         TEST(run_that_does_not_end_well_says_why),
