@@ -114,6 +114,27 @@ enum wire_disk {
     WIRE_DISK__COUNT,
 };
 
+/* What is limited where the host can. One table: enum, key in the API and in the policy. */
+#define WIRE_LIMITS(X)                                                                             \
+    X(MEMORY, "memory")                                                                            \
+    X(PIDS, "pids")                                                                                \
+    X(CPU, "cpu")
+
+enum wire_limit_bit {
+#define WIRE_LIMIT_BIT(id, key) WIRE_LIMIT_BIT_##id,
+    WIRE_LIMITS(WIRE_LIMIT_BIT)
+#undef WIRE_LIMIT_BIT
+        WIRE_LIMIT__COUNT,
+};
+
+/* The same as bits of a number. */
+enum wire_limit {
+#define WIRE_LIMIT_ENUM(id, key) WIRE_LIMIT_##id = 1 << WIRE_LIMIT_BIT_##id,
+    WIRE_LIMITS(WIRE_LIMIT_ENUM)
+#undef WIRE_LIMIT_ENUM
+        WIRE_LIMIT_ALL = (1 << WIRE_LIMIT__COUNT) - 1,
+};
+
 struct wire_group {
     uint32_t gid;
     char name[NAME_SIZE];
@@ -247,9 +268,16 @@ struct wire_usage {
     uint64_t pids_refused; /* forks that failed at the limit */
 };
 
+/* Limits that sessiond itself keeps by looking, where no control group has them; 0: it does not. */
+struct wire_watch {
+    uint64_t memory_max; /* bytes */
+    uint64_t pids_max;
+};
+
 struct wire_run_started {
     struct wire_head head;
     struct wire_receipt receipt;
+    struct wire_watch watch;
 };
 
 /* One step of building a run, as RUN_FAILED names it: enum, key in the API, what was being done. */
@@ -303,6 +331,9 @@ enum wire_end {
     WIRE_END_LOST = 5,    /* the init died without a word: killed from outside */
     WIRE_END_UNSAFE = 6,  /* killed by sessiond: the network rules stopped to hold */
     WIRE_END_CPU = 7,     /* processor time of all of it; killed by sessiond */
+    WIRE_END_MEMORY =
+        8,             /* killed by sessiond for the memory that it had; usage tells whose limit */
+    WIRE_END_PIDS = 9, /* killed by sessiond: more processes than it may have */
     WIRE_END__COUNT,
 };
 
@@ -357,6 +388,8 @@ struct wire_status {
     uint32_t disk_required; /* 1: nothing starts for somebody whom nothing holds to the limits */
     char disk_what[WIRE_PATH_SIZE]; /* why it is not another one; ASCII, may be empty */
     uint32_t net_connections;       /* the most that one user may have; 0: nobody is held to it */
+    uint32_t limits_grouped;        /* bits of enum wire_limit: control groups limit it */
+    uint32_t limits_watched;        /* likewise: sessiond looks, and ends what is over */
     struct wire_canary_cost canary_cost;
 };
 
@@ -405,6 +438,7 @@ struct wire_session_started {
     char line[WIRE_TTY_SIZE]; /* ut_line of its utmp record */
     char rhost[WIRE_RHOST_SIZE];
     struct wire_receipt receipt; /* of the login's process, after it joined */
+    struct wire_watch watch;
 };
 
 /* Answer to ALLOW: there is no session. */

@@ -18,23 +18,26 @@ struct health {
     const char *status, *version, *canary, *canary_what, *cgroup_mode, *disk, *disk_what;
     int sessiond, disk_required;
     json_t *canary_age, *canary_cost, *net_connections;
+    const char *memory, *pids, *cpu; /* who keeps the limit */
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
 
 static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_error)
 {
-    return json_unpack_ex(
-        json, ret_error, 0,
-        "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
-        "s:o}",
-        "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
-        "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
-        &ret_h->canary_age, "canary_cost", &ret_h->canary_cost, "net_revision",
-        &ret_h->net_revision, "cgroup_mode", &ret_h->cgroup_mode, "disk", &ret_h->disk,
-        "disk_required", &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
-        &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups, "ids_free",
-        &ret_h->ids_free, "generation", &ret_h->generation, "net_connections",
-        &ret_h->net_connections);
+    return json_unpack_ex(json, ret_error, 0,
+                          "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:{s:s, s:s, s:s}, s:s, "
+                          "s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
+                          "s:o}",
+                          "status", &ret_h->status, "version", &ret_h->version, "sessiond",
+                          &ret_h->sessiond, "canary", &ret_h->canary, "canary_what",
+                          &ret_h->canary_what, "canary_age_ms", &ret_h->canary_age, "canary_cost",
+                          &ret_h->canary_cost, "net_revision", &ret_h->net_revision, "cgroup_mode",
+                          &ret_h->cgroup_mode, "limits", "memory", &ret_h->memory, "pids",
+                          &ret_h->pids, "cpu", &ret_h->cpu, "disk", &ret_h->disk, "disk_required",
+                          &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
+                          &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups,
+                          "ids_free", &ret_h->ids_free, "generation", &ret_h->generation,
+                          "net_connections", &ret_h->net_connections);
 }
 
 static json_int_t cost_of(const json_t *cost, const char *key)
@@ -88,6 +91,8 @@ static void health_print(const struct health *h)
         table_add(t, "neither counted nor limited by user");
     table_add(t, "cgroups");
     table_add(t, h->cgroup_mode);
+    table_add(t, "limits kept by");
+    table_addf(t, "memory %s, processes %s, processors %s", h->memory, h->pids, h->cpu);
     table_add(t, "disk limits");
     table_addf(t, "%s%s%s%s", h->disk, h->disk_required ? ", required" : "",
                h->disk_what[0] ? ": " : "", h->disk_what);

@@ -100,6 +100,28 @@ static json_t *canary_cost(const struct wire_status *m)
                      (json_int_t)c->cpu_listener_us, "cpu_sessiond_us", (json_int_t)c->cpu_own_us);
 }
 
+/* Who keeps each: control groups, sessiond by looking, or nobody. */
+static json_t *json_of_limits(const struct wire_status *m)
+{
+    static const char *const keys[WIRE_LIMIT__COUNT] = {
+#define LIMIT_KEY(id, key) [WIRE_LIMIT_BIT_##id] = key,
+        WIRE_LIMITS(LIMIT_KEY)
+#undef LIMIT_KEY
+    };
+    json_t *all = json_object();
+
+    for (unsigned i = 0; i < WIRE_LIMIT__COUNT; i++) {
+        const char *by = "none";
+
+        if (m && (m->limits_grouped & (1u << i)) != 0)
+            by = "group";
+        else if (m && (m->limits_watched & (1u << i)) != 0)
+            by = "watch";
+        (void)json_object_set_new(all, keys[i], json_string(by));
+    }
+    return all;
+}
+
 /* @m: NULL if sessiond does not answer. */
 static void answer(struct request *rq, const struct wire_status *m)
 {
@@ -113,15 +135,15 @@ static void answer(struct request *rq, const struct wire_status *m)
         return;
     }
     body = json_pack(
-        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:I, s:I, "
-        "s:I, s:o}",
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:o, s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:I, "
+        "s:I, s:I, s:o}",
         "status", is_ok ? "ok" : "degraded", "version", PACKAGE_VERSION, "sessiond", m != NULL,
         "canary", json_canary(canary), "canary_what", m ? m->canary_what : "", "canary_age_ms",
         m && canary != WIRE_CANARY_UNKNOWN ? json_integer(m->canary_age_ms) : json_null(),
         "net_revision", (json_int_t)(m ? m->net_revision : 0), "cgroup_mode",
-        json_cgroup_mode(m ? m->cgroup_mode : WIRE_CGROUP_NONE), "disk",
-        json_disk_mode(m ? m->disk : WIRE_DISK_NONE), "disk_required", m && m->disk_required != 0,
-        "disk_what", m ? m->disk_what : "", "runs",
+        json_cgroup_mode(m ? m->cgroup_mode : WIRE_CGROUP_NONE), "limits", json_of_limits(m),
+        "disk", json_disk_mode(m ? m->disk : WIRE_DISK_NONE), "disk_required",
+        m && m->disk_required != 0, "disk_what", m ? m->disk_what : "", "runs",
         (json_int_t)(m ? m->runs : run_table_count(rq->app->runs)), "sessions",
         (json_int_t)(m ? m->sessions : session_table_count(rq->app->sessions)), "landlock_abi",
         m ? json_integer(m->landlock_abi) : json_null(), "users", (json_int_t)n.users, "groups",

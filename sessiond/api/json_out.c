@@ -204,6 +204,12 @@ json_t *json_of_receipt(const struct wire_receipt *r)
                      "canary_age_ms", (json_int_t)r->canary_age_ms);
 }
 
+json_t *json_of_watch(const struct wire_watch *w)
+{
+    return json_pack("{s:o, s:o}", "memory_max", limit(w->memory_max, 0), "pids_max",
+                     limit(w->pids_max, 0));
+}
+
 const char *json_link_state(const struct link *l, int64_t now_s)
 {
     if (l->used_s != 0)
@@ -236,12 +242,12 @@ json_t *json_of_minted(const struct minted *m, const char *user, const char *url
 
 json_t *json_of_session(const char *user, const struct wire_session_started *s)
 {
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:I, s:I, s:s, s:o}", "id", s->session_id,
-                     "user", user, "uid", (json_int_t)s->uid, "service", s->service, "line",
-                     s->line, "rhost", s->rhost, "started_at",
-                     json_of_time(s->started_us / 1000000), "pid", (json_int_t)s->holder_pid,
-                     "init_pid", (json_int_t)s->init_pid, "abstract",
-                     s->is_scoped ? "scoped" : "shared", "receipt", json_of_receipt(&s->receipt));
+    return json_pack(
+        "{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:I, s:I, s:s, s:o, s:o}", "id", s->session_id, "user",
+        user, "uid", (json_int_t)s->uid, "service", s->service, "line", s->line, "rhost", s->rhost,
+        "started_at", json_of_time(s->started_us / 1000000), "pid", (json_int_t)s->holder_pid,
+        "init_pid", (json_int_t)s->init_pid, "abstract", s->is_scoped ? "scoped" : "shared",
+        "receipt", json_of_receipt(&s->receipt), "watch", json_of_watch(&s->watch));
 }
 
 json_t *json_of_outcome(const struct outcome *o, uint64_t out_bytes)

@@ -56,6 +56,9 @@ json_t *json_of_session(const char *user, const struct wire_session_started *ses
 
 json_t *json_of_receipt(const struct wire_receipt *receipt);
 
+/* What sessiond keeps by looking, where no control group limits. */
+json_t *json_of_watch(const struct wire_watch *watch);
+
 /* All but ev, seq and t_ms of an `end` event. */
 json_t *json_of_outcome(const struct outcome *outcome, uint64_t out_bytes);
 

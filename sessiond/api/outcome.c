@@ -100,6 +100,8 @@ static bool was_not_started(const struct facts *f)
 /* Out of memory is the reason even if the program goes on without the process that was killed. */
 static bool had_too_little_memory(const struct facts *f)
 {
+    if (f->m->end == WIRE_END_MEMORY && !is_more_than_none(f->m->usage.oom_kills))
+        return true;
     return is_more_than_none(f->m->usage.oom_kills) && is_more_than_none(f->m->usage.oom_own);
 }
 
@@ -129,6 +131,12 @@ static bool had_too_few_processes(const struct facts *f)
 {
     return is_more_than_none(f->m->usage.pids_refused) &&
            (f->failed || ran_out_of_time(f) || ran_out_of_processor_time(f));
+}
+
+/* Nobody could refuse it: sessiond saw them. */
+static bool had_too_many_processes(const struct facts *f)
+{
+    return f->m->end == WIRE_END_PIDS;
 }
 
 /* RLIMIT_FSIZE. A program that raises the signal itself is not told from it. */
@@ -178,6 +186,8 @@ static const struct reason {
     {died_for_anothers_memory, STATUS_OOM,
      "Killed because the participant's runs and sessions together, all participants, or the host "
      "ran out of memory."},
+    {had_too_many_processes, STATUS_PIDS,
+     "The run had more processes and threads than it may: sessiond ended it."},
     {had_too_few_processes, STATUS_PIDS,
      "A process or thread was refused: the run, the participant or all participants had as many "
      "as they may."},
@@ -242,6 +252,8 @@ static void set_code(struct outcome *o, const struct wire_run_ended *m, const ch
         set_no_exec(o, m->value, program);
         return;
     case WIRE_END_LOST:
+    case WIRE_END_MEMORY:
+    case WIRE_END_PIDS:
         o->signal = SIGKILL;
         return;
     case WIRE_END_TIMEOUT:

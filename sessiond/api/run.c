@@ -343,8 +343,8 @@ int run_table_started(struct run_table *t, const struct wire_run_started *m)
     run->state = RUN_RUNNING;
     run->row.started_us = clock_unix_us();
     event_write(&run->log, "start",
-                json_pack("{s:I, s:o}", "pid", (json_int_t)m->receipt.pid, "receipt",
-                          json_of_receipt(&m->receipt)));
+                json_pack("{s:I, s:o, s:o}", "pid", (json_int_t)m->receipt.pid, "receipt",
+                          json_of_receipt(&m->receipt), "watch", json_of_watch(&m->watch)));
     (void)audit_put(t->app->audit, &run->row);
     if (run->was_reserved && user_activate(t->app->reg, run->row.uid) < 0)
         log_warning("a first run could not be noted: %s uid=%u", registry_error(t->app->reg),

@@ -104,6 +104,23 @@ enum wire_cgroup_mode cgroup_mode(const struct cgroup *cg)
     return cg->ops ? cg->ops->mode : WIRE_CGROUP_NONE;
 }
 
+uint32_t cgroup_limits(const struct cgroup *cg)
+{
+    static const struct {
+        enum cgroup_tree tree;
+        uint32_t limit;
+    } of_v1[] = {{CGROUP_MEMORY, WIRE_LIMIT_MEMORY},
+                 {CGROUP_PIDS, WIRE_LIMIT_PIDS},
+                 {CGROUP_CPU, WIRE_LIMIT_CPU}};
+    uint32_t limits = 0;
+
+    if (!cg->ops || cg->ops == &cgroup_v2_ops)
+        return cg->ops ? WIRE_LIMIT_ALL : 0;
+    for (size_t i = 0; i < sizeof(of_v1) / sizeof(of_v1[0]); i++)
+        limits |= cg->root.dirs[of_v1[i].tree] >= 0 ? of_v1[i].limit : 0;
+    return limits;
+}
+
 /* --- users --------------------------------------------------------------------------------- */
 
 void cgroup_user_free(struct cgroup *cg, struct cgroup_user *user)

@@ -79,6 +79,9 @@ void cgroup_sweep(struct cgroup *cg);
 
 enum wire_cgroup_mode cgroup_mode(const struct cgroup *cg);
 
+/* What leaves limit here: bits of enum wire_limit. */
+uint32_t cgroup_limits(const struct cgroup *cg);
+
 /**
  * cgroup_leaf_new() - Make a leaf with its limits
  * @id:       Of the run or session, WIRE_SESSION_ID_SIZE, valid

@@ -19,6 +19,7 @@
 #include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/net_count.h"
 #include "sessiond/monitor/nscd.h"
+#include "sessiond/monitor/proc_watch.h"
 #include "sessiond/monitor/pwlock.h"
 #include "sessiond/monitor/run.h"
 #include "sessiond/monitor/session.h"
@@ -240,6 +241,10 @@ void core_status(const struct monitor *m, struct wire_status *ret_status)
     ret_status->runs = m->run_count;
     ret_status->sessions = session_count(m);
     ret_status->landlock_abi = m->scope.abi;
+    ret_status->limits_grouped = cgroup_limits(m->cgroup);
+    if (proc_watch_works())
+        ret_status->limits_watched =
+            (WIRE_LIMIT_MEMORY | WIRE_LIMIT_PIDS) & ~ret_status->limits_grouped;
     disk_report(m->disk, ret_status);
 }
 

@@ -45,6 +45,8 @@ monitor_sources = \
 	%D%/policy_load.c %D%/policy_load.h \
 	%D%/policy_tool.c %D%/policy_tool.h \
 	%D%/policy_warn.c %D%/policy_warn.h \
+	%D%/proc_watch.c %D%/proc_watch.h \
+	%D%/procs.c %D%/procs.h \
 	%D%/procfs.c %D%/procfs.h \
 	%D%/pwlock.c %D%/pwlock.h \
 	%D%/receipt.c %D%/receipt.h \
@@ -55,6 +57,7 @@ monitor_sources = \
 	%D%/session_adopt.c \
 	%D%/session_door.c \
 	%D%/session_group.c \
+	%D%/session_memory.c \
 	%D%/session_init.c %D%/session_init.h \
 	%D%/session_internal.h \
 	%D%/session_offer.c %D%/session_offer.h \

@@ -50,6 +50,7 @@
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/policy_load.h"
 #include "sessiond/monitor/policy_tool.h"
+#include "sessiond/monitor/proc_watch.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/scope.h"
 #include "sessiond/monitor/session.h"
@@ -505,6 +506,12 @@ int main(int argc, char *argv[])
     r = cgroup_new(&d.groups, &d.monitor.cgroup, &what);
     if (r < 0)
         return start_failed(what, r);
+    r = proc_watch_init();
+    if (r < 0)
+        log_warning(
+            "this kernel lists no children of a process: what no control group limits is not "
+            "limited errno=%d",
+            -r);
     r = protections_start(&d, &what);
     if (r < 0)
         return start_failed(what, r);

@@ -25,6 +25,7 @@
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/home_fleeting.h"
 #include "sessiond/monitor/hosttree.h"
+#include "sessiond/monitor/proc_watch.h"
 #include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/request.h"
 #include "sessiond/monitor/spawned.h"
@@ -62,6 +63,8 @@ struct run {
     struct event *timer; /* set-up limit, then wall limit */
     struct cpu_watch cpu_watch;
     struct hosttree_id mounts[PLAN_MOUNTS_MAX];
+    struct proc_watch proc_watch;
+    enum proc_over over; /* killed for it */
     struct canary_waiter waiter;
     struct disk_user disk_user;
     struct spawned spawned;
@@ -117,7 +120,39 @@ static bool cpu_was_used(const struct run *run, const struct wire_usage *usage)
     if (limit_s > 0 && (signal == SIGXCPU || signal == SIGKILL) &&
         run->exit.main_cpu_us >= limit_s * 1000000)
         return true;
+    if ((run->proc_watch.of & PROC_WATCH_CPU) &&
+        run->exit.cpu_user_us + run->exit.cpu_sys_us >= plan->cpu_ms * 1000ull)
+        return true;
     return cpu_watch_is_over(&run->cpu_watch, usage->cpu_us);
+}
+
+/* What the kernel would have counted for a kill of its own. */
+static void usage_add(const struct run *run, struct wire_usage *usage)
+{
+    /* The report of the init is lost with it. */
+    if (usage->cpu_us == WIRE_NOT_KNOWN && run->proc_watch.cpu_us > 0)
+        usage->cpu_us = run->proc_watch.cpu_us;
+    if (run->over == PROC_OVER_MEMORY || run->over == PROC_OVER_USER_MEMORY) {
+        usage->oom_kills = 1;
+        usage->oom_own = run->over == PROC_OVER_MEMORY ? 1 : 0;
+    }
+}
+
+static enum wire_end end_of_over(enum proc_over over)
+{
+    switch (over) {
+    case PROC_OVER_MEMORY:
+    case PROC_OVER_USER_MEMORY:
+    case PROC_OVER_GROUP:
+        return WIRE_END_MEMORY;
+    case PROC_OVER_PIDS:
+        return WIRE_END_PIDS;
+    case PROC_OVER_CPU:
+        return WIRE_END_CPU;
+    case PROC_OVER_NOTHING:
+        break;
+    }
+    return WIRE_END_LOST;
 }
 
 static void answer_ended(struct run *run)
@@ -131,6 +166,7 @@ static void answer_ended(struct run *run)
     };
 
     cgroup_leaf_usage(run->leaf, &msg.usage);
+    usage_add(run, &msg.usage);
     msg.full_places = (uint32_t)run->exit.full_places;
     if (run->exited && run->exit.status != 0 && !run->is_doctors &&
         disk_is_full(run->monitor->disk, &run->disk_user))
@@ -153,6 +189,8 @@ static void answer_ended(struct run *run)
         msg.end = WIRE_END_UNSAFE;
     } else if (run->cpu_is_used) {
         msg.end = WIRE_END_CPU;
+    } else if (run->over != PROC_OVER_NOTHING) {
+        msg.end = end_of_over(run->over);
     } else if (run->timed_out) {
         msg.end = WIRE_END_TIMEOUT;
     } else {
@@ -191,6 +229,7 @@ static void run_end(struct run *run)
         event_free(run->timer);
     cpu_watch_done(&run->cpu_watch);
     disk_release(m->disk, &run->disk_user);
+    proc_watch_done(&run->proc_watch);
     spawned_done(&run->spawned);
     fds_close(run);
     if (!run->mute) {
@@ -228,7 +267,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     if (run->state == RUN_STATE_RUNNING)
-        run->timed_out = !run->kill_asked && !run->cpu_is_used && !run->exited;
+        run->timed_out = !run->kill_asked && !run->cpu_is_used && !run->over && !run->exited;
     else
         run_note_failure(run, WIRE_STEP_SPAWN, ETIMEDOUT, "set-up took too long");
     run_stop(run);
@@ -238,7 +277,17 @@ static void on_cpu_used(void *arg)
 {
     struct run *run = arg;
 
-    run->cpu_is_used = !run->kill_asked && !run->timed_out && !run->exited;
+    run->cpu_is_used = !run->kill_asked && !run->timed_out && !run->over && !run->exited;
+    run_stop(run);
+}
+
+static void on_over(void *arg, enum proc_over over, pid_t largest)
+{
+    struct run *run = arg;
+
+    (void)largest; /* all of it goes */
+    if (!run->kill_asked && !run->timed_out && !run->cpu_is_used && !run->over && !run->exited)
+        run->over = over;
     run_stop(run);
 }
 
@@ -259,6 +308,35 @@ static int cpu_limit_begin(struct run *run, const struct wire_receipt *receipt)
         return 0;
     return cpu_watch_start(&run->cpu_watch, run->monitor->base, run->leaf, plan, receipt,
                            on_cpu_used, run);
+}
+
+/* What no control group limits is looked at, as far as this host can. */
+static int watch_begin(struct run *run, const struct wire_receipt *receipt,
+                       struct wire_watch *ret_watch)
+{
+    const struct plan *plan = &run->request.plan;
+    uint32_t grouped = run->leaf ? cgroup_limits(run->monitor->cgroup) : 0;
+    struct proc_watch *watch = &run->proc_watch;
+
+    *watch = (struct proc_watch){
+        .uid = run->request.uid,
+        .init = run->spawned.pid,
+        .plan = plan,
+        .leaf = run->leaf,
+        .on_over = on_over,
+        .arg = run,
+    };
+    if (proc_watch_works()) {
+        watch->of |= grouped & WIRE_LIMIT_MEMORY ? 0u : PROC_WATCH_MEMORY;
+        watch->of |= grouped & WIRE_LIMIT_PIDS ? 0u : PROC_WATCH_PIDS;
+        if (plan->cpu_ms > 0 && !cgroup_counts_cpu(run->monitor->cgroup))
+            watch->of |= PROC_WATCH_CPU;
+    }
+    if ((grouped & WIRE_LIMIT_MEMORY) && plan->leaf.oom_group && receipt->cgroup_oom_group == 0)
+        watch->of |= PROC_WATCH_GROUP;
+    ret_watch->memory_max = watch->of & PROC_WATCH_MEMORY ? plan->leaf.memory_max_bytes : 0;
+    ret_watch->pids_max = watch->of & PROC_WATCH_PIDS ? plan->leaf.pids_max : 0;
+    return watch->of ? proc_watch_start(watch, run->monitor->base) : 0;
 }
 
 /* The proof first: while its process is held the init cannot end, for it has to reap it. */
@@ -290,6 +368,10 @@ static void on_filter(void *arg, int result)
     msg->receipt.canary_age_ms = canary_age_ms(m->canary);
     if (cpu_limit_begin(run, &msg->receipt) < 0) {
         run_refuse(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
+        return;
+    }
+    if (watch_begin(run, &msg->receipt, &msg->watch) < 0) {
+        run_refuse(run, WIRE_STEP_CGROUP, ENOMEM, "a watch over memory and processes");
         return;
     }
     if (timer_set(run, run->request.plan.wall_ms) < 0 || spawned_go(&run->spawned) < 0) {
@@ -377,7 +459,19 @@ static void run_on_dead(void *arg)
     run_end(arg);
 }
 
-static const struct spawned_ops run_ops = {.on_packet = run_on_packet, .on_dead = run_on_dead};
+/* READY may have come before. */
+static void run_on_spawned(void *arg)
+{
+    struct run *run = arg;
+
+    run->proc_watch.init = run->spawned.pid;
+}
+
+static const struct spawned_ops run_ops = {
+    .on_packet = run_on_packet,
+    .on_spawned = run_on_spawned,
+    .on_dead = run_on_dead,
+};
 
 static void fds_done(const int *fds, size_t count)
 {
@@ -548,7 +642,8 @@ static const char *plan_fault(const struct monitor *m, const struct wire_run_sta
 {
     const struct plan_ask ask = {.wall_ms = msg->wall_ms,
                                  .cpu_ms = msg->cpu_ms,
-                                 .cpu_is_counted = cgroup_counts_cpu(m->cgroup)};
+                                 .cpu_is_counted =
+                                     cgroup_counts_cpu(m->cgroup) || proc_watch_works()};
     uint32_t gids[WIRE_GROUPS_MAX];
     const char *field;
 

@@ -144,6 +144,7 @@ void session_free(struct session *s)
     filter_proof_cancel(s->proof);
     spawned_done(&s->spawned);
     cgroup_leaf_drop(s->leaf);
+    proc_watch_done(&s->proc_watch);
     session_unwatch(&s->conn_event, &s->conn);
     session_unwatch(&s->holder_event, &s->holder_pidfd);
     session_unwatch(&s->init_event, &s->init_pidfd);
@@ -324,6 +325,8 @@ static void tell_started(const struct session *s)
         .receipt = s->record.receipt,
     };
 
+    if (s->proc_watch.of & PROC_WATCH_MEMORY)
+        msg.watch.memory_max = s->request.plan.leaf.memory_max_bytes;
     memcpy(msg.session_id, s->record.session_id, sizeof(msg.session_id));
     memcpy(msg.service, s->record.service, sizeof(msg.service));
     memcpy(msg.rhost, s->record.rhost, sizeof(msg.rhost));
@@ -403,6 +406,8 @@ static void lease_grant(struct session *s)
     s->state = STATE_LIVE;
     if (session_timer(s, SESSION_LOOK_MS) < 0)
         log_warning("no memory to look after a session uid=%u", s->record.uid);
+    if (session_memory_watch(s) < 0)
+        log_warning("the memory of a session is not watched uid=%u", s->record.uid);
     if (!s->is_doctors)
         login_record(s);
     conn_say(s, SESSION_LEASED);

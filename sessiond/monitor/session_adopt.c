@@ -29,6 +29,18 @@ static int process_find(uint32_t pid, uint64_t start)
     return now == start && !pidfd_has_exited(fd) ? fd_take(&fd) : -ESRCH;
 }
 
+/* The policy may be another one by now; a record has no plan. */
+static void plan_find(struct session *s)
+{
+    const struct wire_receipt *r = &s->record.receipt;
+    const struct plan_ask nothing = {0};
+    const char *field;
+
+    (void)policy_plan(s->monitor->policy, POLICY_LOGIN, s->record.uid, r->groups,
+                      r->group_count < WIRE_GROUPS_MAX ? r->group_count : WIRE_GROUPS_MAX, &nothing,
+                      &s->request.plan, &field);
+}
+
 /* A session without a login's process ends; one without an init is over, but for its records. */
 static void adopt(void *arg, const struct session_record *record)
 {
@@ -58,6 +70,9 @@ static void adopt(void *arg, const struct session_record *record)
         r = session_watch(s, s->holder_pidfd, session_on_holder, &s->holder_event);
     if (r == 0)
         r = session_timer(s, SESSION_LOOK_MS);
+    plan_find(s);
+    if (r == 0)
+        r = session_memory_watch(s);
     if (r < 0 || s->holder_pidfd < 0) {
         session_end(s, WIRE_SESSION_END_LEFT);
     } else if (!m->had_net_rules) {

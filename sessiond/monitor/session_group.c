@@ -71,6 +71,8 @@ void session_group_leave(struct session *s, struct wire_usage *ret_usage)
 {
     cgroup_leaf_usage(s->leaf, ret_usage);
     oom_log(s, ret_usage);
+    if (s->proc_watch.of) /* killed by us */
+        ret_usage->oom_kills = s->oom_kills;
     cgroup_leaf_drop(s->leaf);
     s->leaf = NULL;
 }

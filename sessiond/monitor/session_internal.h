@@ -12,6 +12,7 @@
 #include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/lease.h"
 #include "sessiond/monitor/monitor.h"
+#include "sessiond/monitor/proc_watch.h"
 #include "sessiond/monitor/session.h"
 #include "sessiond/monitor/session_store.h"
 #include "sessiond/monitor/spawned.h"
@@ -52,8 +53,10 @@ struct session {
     struct disk_user disk_user;
     struct spawned spawned;
     struct spawn_request request;
-    struct cgroup_leaf *leaf; /* NULL: not made yet, or no control groups */
-    uint64_t oom_kills;       /* as many were logged */
+    struct cgroup_leaf *leaf;     /* NULL: not made yet, or no control groups */
+    uint64_t oom_kills;           /* as many were logged */
+    struct proc_watch proc_watch; /* of its memory, where no control group limits that */
+    pid_t oom_pid;                /* the last process that was killed for it */
     struct hosttree_id mounts[PLAN_MOUNTS_MAX];
     struct lease_terms terms;
     struct filter_proof *proof; /* of the login's filter, after LEASE, or NULL */
@@ -98,6 +101,9 @@ void session_over(struct session *s);
 
 /* LEASE came in state OPENED. May free the session. */
 void session_lease(struct session *s, const struct session_lease *msg);
+
+/* Look at its memory from now on, if nothing else does. Its plan is set. Return: 0 or -errno. */
+int session_memory_watch(struct session *s);
 
 /* --- session_group.c */
 

@@ -84,6 +84,7 @@ struct report {
     uint64_t rss_peak_kib;
     uint64_t main_cpu_us; /* of the program's own process, as RLIMIT_CPU counts it */
     uint64_t full_places; /* as in struct wire_run_ended */
+    int32_t pid;          /* of SPAWNED: the init, as the spawner and the monitor see it */
     char what[WIRE_PATH_SIZE];
 };
 

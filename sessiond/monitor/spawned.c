@@ -49,6 +49,7 @@ static bool packet_read(struct spawned *s)
     }
     if (s->pidfd < 0 && extra.nfds == 1 && n == sizeof(struct report) &&
         buf.report.kind == REPORT_SPAWNED) {
+        s->pid = buf.report.pid;
         adopt_pidfd(s, &extra);
         if (s->ops->on_spawned)
             s->ops->on_spawned(s->arg);

@@ -29,6 +29,7 @@ struct spawned_ops {
 struct spawned {
     int sock;  /* -1: not in use */
     int pidfd; /* -1: not cloned yet */
+    pid_t pid; /* the init's; with the pidfd */
     bool kill_wanted;
     struct event *sock_event;
     struct event *pidfd_event;

@@ -104,6 +104,7 @@ static void request_serve(const struct spawner_setup *setup, int sock,
             session_init_main(setup, req, fds, trees);
         init_main(setup, req, fds, trees);
     }
+    rep.pid = (int32_t)pid;
     if (pid < 0)
         report_failure(fds[SPAWN_FD_SOCKET], WIRE_STEP_CLONE, errno, "clone3");
     else if (msg_send(fds[SPAWN_FD_SOCKET], &rep, sizeof(rep), &pidfd, 1) < 0)

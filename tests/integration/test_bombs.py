@@ -12,5 +12,16 @@ def test_a_fork_bomb_ends_with_its_run():
     live.until("start")
     assert lab.run(["/bin/true"], user="carol").status == "ok"
     live.finish()
-    assert live.status == "timeout_wall"
+    assert live.status == "pids"
     lab.eventually(lambda: not lab.procs_of_uid(uid), 1.0)
+
+
+def test_a_memory_bomb_in_a_session_ends_a_process_and_the_session_lives():
+    """sessiond sees it: no control group does."""
+    bomb = "taken = [bytearray(8 << 20) for _ in range(256)]; import time; time.sleep(20)"
+    fine = "taken = [bytearray(8 << 20) for _ in range(90)]; import time; time.sleep(0.3)"
+    with lab.Session("dora") as live:
+        assert live.facts()["watch"] == {"memory_max": 1024 << 20, "pids_max": None}
+        assert live.says(f"{lab.PYTHON} -I -c '{fine}'; echo $?") == "0\n"
+        assert live.says(f"{lab.PYTHON} -I -c '{bomb}'; echo $?") == "137\n"
+        assert live.says("echo alive") == "alive\n"

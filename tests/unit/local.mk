@@ -69,6 +69,12 @@ test_hosttree_SOURCES = %D%/test_hosttree.c sessiond/monitor/hosttree.c sessiond
 test_hosttree_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_hosttree_LDADD = libcommon.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += test_proc_watch
+TESTS += test_proc_watch
+test_proc_watch_SOURCES = %D%/test_proc_watch.c sessiond/monitor/procs.c sessiond/monitor/proc_watch.c
+test_proc_watch_CPPFLAGS = $(test_cpu_watch_CPPFLAGS)
+test_proc_watch_LDADD = $(test_cpu_watch_LDADD)
+
 check_PROGRAMS += test_cpu_watch
 TESTS += test_cpu_watch
 test_cpu_watch_SOURCES = %D%/test_cpu_watch.c sessiond/monitor/cpu_watch.c

@@ -97,6 +97,10 @@ static void every_end_has_its_status(void **state)
         {WIRE_END_LOST, 0, KILL_NOT_ASKED, "signal", -1, "KILL", NULL},
         {WIRE_END_UNSAFE, 0, KILL_NOT_ASKED, "internal", -1, NULL,
          "The network rules stopped to hold: sessiond ended the run."},
+        {WIRE_END_MEMORY, 0, KILL_NOT_ASKED, "oom", -1, "KILL",
+         "The run needed more memory than it may."},
+        {WIRE_END_PIDS, 0, KILL_NOT_ASKED, "pids", -1, "KILL",
+         "The run had more processes and threads than it may: sessiond ended it."},
     };
     bool seen[WIRE_END__COUNT] = {false};
 
@@ -207,6 +211,10 @@ static void memory_then_processes_then_time_then_the_programs_own_end(void **sta
         {WIRE_END_KILLED, 0, 1, 1, 1, KILL_CLIENT_GONE, STATUS_CANCELLED},
         {WIRE_END_KILLED, 0, 1, 1, 1, KILL_FLOOD, STATUS_OUTPUT_FLOOD},
         {WIRE_END_UNSAFE, 0, 1, 1, 1, KILL_NOT_ASKED, STATUS_INTERNAL},
+        /* What sessiond saw, where no group counts. */
+        {WIRE_END_MEMORY, 0, 1, 1, unknown, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_MEMORY, 0, 1, 0, unknown, KILL_NOT_ASKED, STATUS_OOM},
+        {WIRE_END_PIDS, 0, unknown, unknown, unknown, KILL_NOT_ASKED, STATUS_PIDS},
     };
 
     (void)state;

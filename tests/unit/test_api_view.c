@@ -107,7 +107,7 @@ static void session_shows_who_where_since_when_and_how_confined(void **state)
 
     (void)state;
     assert_non_null(v);
-    assert_int_equal(json_object_size(v), 11);
+    assert_int_equal(json_object_size(v), 12);
     assert_string_equal(text_at(v, "id"), m.session_id);
     assert_string_equal(text_at(v, "user"), "alice");
     assert_int_equal(number_at(v, "uid"), 10001);

@@ -202,7 +202,8 @@ static int health_with(struct scene *s, const char *http, const char *status, co
         "HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
         "{\"status\":\"%s\",\"version\":\"0.1.0\",\"sessiond\":true,\"canary\":\"%s\","
         "\"canary_what\":\"\",\"canary_age_ms\":null,\"canary_cost\":%s,\"net_revision\":1,"
-        "\"cgroup_mode\":\"none\",\"disk\":\"none\",\"disk_required\":false,"
+        "\"cgroup_mode\":\"none\",\"limits\":{\"memory\":\"watch\",\"pids\":\"watch\","
+        "\"cpu\":\"none\"},\"disk\":\"none\",\"disk_required\":false,"
         "\"disk_what\":\"\",\"runs\":0,\"users\":2,\"groups\":1,"
         "\"ids_free\":9,\"generation\":4}",
         http, status, canary, cost);
@@ -233,9 +234,10 @@ static void status_tells_well_from_degraded(void **state)
     struct scene *s = *state;
 
     assert_int_equal(health(s, "200 OK", "ok", "holds"), CTL_OK);
-    assert_non_null(strstr(s->out, "canary         holds\n"));
+    assert_non_null(strstr(s->out, "canary          holds\n"));
+    assert_non_null(strstr(s->out, "memory watch, processes watch, processors none\n"));
     assert_int_equal(health(s, "503 Service Unavailable", "degraded", "leak"), CTL_NO);
-    assert_non_null(strstr(s->out, "status         degraded\n"));
+    assert_non_null(strstr(s->out, "status          degraded\n"));
     assert_int_equal(health(s, "200 OK", "degraded", "leak"), CTL_NO);
     assert_int_equal(health(s, "503 Service Unavailable", "ok", "holds"), CTL_NO);
 }

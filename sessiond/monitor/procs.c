@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC */
+/* procs.c - what all processes below an init come to, by /proc of the host. */
+#include "sessiond/monitor/procs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+
+#include "common/banned.h"
+
+/* As many as a policy allows (POLICY_KEYS, pids), and those of two looks that overlap. */
+#define PROCS_ROOM 16448
+/* Numbers of so many children, with a blank each: pid_max is 4194304. */
+#define CHILDREN_ROOM (PROCS_ROOM * 8)
+#define STAT_ROOM     1024
+#define ROLLUP_ROOM   2048
+
+struct proc {
+    pid_t pid, parent;
+};
+
+/* The last look: sessiond has one thread. */
+static struct proc found[PROCS_ROOM];
+static size_t found_count;
+static char children[CHILDREN_ROOM];
+
+struct stat_line {
+    pid_t parent;
+    uint32_t threads;
+    uint64_t ticks;
+    uint64_t rss_pages;
+};
+
+/* Fields 3 to 24 of stat(5) begin behind the last parenthesis. */
+static int stat_parse(const char *text, struct stat_line *ret_line)
+{
+    unsigned long utime, stime;
+    long cutime, cstime, threads, rss;
+    const char *at = strrchr(text, ')');
+    int parent;
+
+    if (!at || sscanf(at + 1,
+                      " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d %ld "
+                      "%*d %*u %*u %ld",
+                      &parent, &utime, &stime, &cutime, &cstime, &threads, &rss) != 7)
+        return -EPROTO;
+    if (threads < 0 || rss < 0 || cutime < 0 || cstime < 0)
+        return -EPROTO;
+    *ret_line = (struct stat_line){
+        .parent = parent,
+        .threads = (uint32_t)threads,
+        .ticks = utime + stime + (unsigned long)cutime + (unsigned long)cstime,
+        .rss_pages = (uint64_t)rss,
+    };
+    return 0;
+}
+
+static int dir_of(pid_t pid)
+{
+    char path[32];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
+    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* A number that was given to another process meanwhile has another parent. */
+static int proc_stat(int dir, const struct proc *p, struct stat_line *ret_line)
+{
+    char text[STAT_ROOM];
+    int r = file_read_text(dir, "stat", text, sizeof(text));
+
+    if (r == 0)
+        r = stat_parse(text, ret_line);
+    if (r == 0 && p != found && ret_line->parent != p->parent && ret_line->parent != found[0].pid)
+        r = -ESRCH;
+    return r;
+}
+
+static void children_take(pid_t parent)
+{
+    char *at = children;
+
+    for (;;) {
+        char *end;
+        long pid = strtol(at, &end, 10);
+
+        if (end == at || pid <= 0 || found_count == PROCS_ROOM)
+            return;
+        found[found_count++] = (struct proc){.pid = (pid_t)pid, .parent = parent};
+        at = end;
+    }
+}
+
+static int children_of_task(int dir, const char *task, pid_t parent)
+{
+    char file[48];
+    int r;
+
+    (void)snprintf(file, sizeof(file), "task/%.16s/children", task);
+    r = file_read_text(dir, file, children, sizeof(children));
+    if (r == 0)
+        children_take(parent);
+    return r;
+}
+
+/* Children are a thread's. */
+static void children_of(int dir, const struct proc *p, uint32_t threads)
+{
+    cleanup_close int fd = -1;
+    char task[16];
+    DIR *list;
+
+    (void)snprintf(task, sizeof(task), "%d", p->pid);
+    if (threads == 1) {
+        (void)children_of_task(dir, task, p->pid);
+        return;
+    }
+    fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    list = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!list)
+        return;
+    (void)fd_take(&fd);
+    for (struct dirent *e; (e = readdir(list));) {
+        if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
+            (void)children_of_task(dir, e->d_name, p->pid);
+    }
+    (void)closedir(list);
+}
+
+int procs_check(void)
+{
+    cleanup_close int dir = dir_of(getpid());
+    char task[16];
+
+    (void)snprintf(task, sizeof(task), "%d", getpid());
+    found_count = 0;
+    return dir < 0 ? dir : children_of_task(dir, task, getpid());
+}
+
+int procs_look(pid_t init, uint32_t most, struct procs *ret_procs)
+{
+    const uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct procs sum = {0};
+    uint64_t largest = 0;
+
+    found[0] = (struct proc){.pid = init};
+    found_count = 1;
+    for (size_t i = 0; i < found_count && !sum.is_cut; i++) {
+        const struct proc *p = &found[i];
+        cleanup_close int dir = dir_of(p->pid);
+        struct stat_line line;
+        int r = dir < 0 ? dir : proc_stat(dir, p, &line);
+
+        if (r < 0 && i == 0)
+            return r == -ENOENT ? -ESRCH : r;
+        if (r < 0) /* it is gone, and its children are the init's: the next look finds them */
+            continue;
+        sum.tasks += line.threads;
+        sum.cpu_us += line.ticks * tick_us;
+        sum.rss_bytes += line.rss_pages * page;
+        if (i > 0 && line.rss_pages > largest) {
+            largest = line.rss_pages;
+            sum.largest = p->pid;
+        }
+        sum.is_cut = sum.tasks > most || found_count == PROCS_ROOM;
+        if (!sum.is_cut)
+            children_of(dir, p, line.threads);
+    }
+    *ret_procs = sum;
+    return 0;
+}
+
+static uint64_t rollup_kib(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+uint64_t procs_places(pid_t init, const struct plan *plan)
+{
+    static const char *const places[PLAN_PLACE__COUNT] = {
+#define PLACE_TARGET(id, target, key) [PLAN_PLACE_##id] = target,
+        PLAN_PLACES(PLACE_TARGET)
+#undef PLACE_TARGET
+    };
+    cleanup_close int dir = dir_of(init), root = -1;
+    uint64_t used = 0;
+
+    if (dir >= 0)
+        root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; root >= 0 && i < PLAN_PLACE__COUNT; i++) {
+        cleanup_close int fd = -1;
+        struct statfs fs;
+
+        /* The mount points are root's, and so is all above them: nobody puts a link there. */
+        if (plan->sizes[i].bytes > 0)
+            fd = openat(root, places[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_blocks >= fs.f_bfree)
+            used += (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+    }
+    return used;
+}
+
+uint64_t procs_memory(uint64_t places)
+{
+    uint64_t anonymous = 0, shared = 0;
+
+    for (size_t i = 0; i < found_count; i++) {
+        cleanup_close int dir = dir_of(found[i].pid);
+        char text[ROLLUP_ROOM];
+
+        /* A process that is gone has none. */
+        if (dir < 0 || file_read_text(dir, "smaps_rollup", text, sizeof(text)) < 0)
+            continue;
+        anonymous += rollup_kib(text, "\nPss_Anon:") + rollup_kib(text, "\nSwapPss:");
+        shared += rollup_kib(text, "\nPss_Shmem:");
+    }
+    shared *= 1024;
+    return anonymous * 1024 + (shared > places ? shared : places);
+}

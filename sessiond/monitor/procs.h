@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * procs.h - what all processes below an init come to, by /proc of the host.
+ *
+ * For hosts where no control group counts them. The tree of children is the PID namespace: who
+ * loses its parent becomes the init's child. It changes while it is read: a process that comes or
+ * goes meanwhile may be missed, none is counted that is not below the init. Only numbers that the
+ * kernel writes are read: of /proc/PID/stat nothing before the last parenthesis, where the name
+ * ends.
+ *
+ * Source: proc(5): stat, children (CONFIG_PROC_CHILDREN), smaps_rollup (Pss_Anon: Linux 5.9).
+ */
+#ifndef ATELIER_PROCS_H
+#define ATELIER_PROCS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/plan.h"
+
+struct procs {
+    uint32_t tasks;     /* processes and threads, the init too */
+    uint64_t cpu_us;    /* of all that live, and of those that somebody waited for */
+    uint64_t rss_bytes; /* pages that several have count for each */
+    pid_t largest;      /* process with the most of them, not the init; 0: there is none */
+    bool is_cut;        /* there are more than was asked for: the rest was not looked at */
+};
+
+/* Does this kernel list children? Return: 0 or a negative errno. */
+int procs_check(void);
+
+/**
+ * procs_look() - Count
+ * @init: PID 1 of the namespace, as this process sees it
+ * @most: Stop when there are more tasks than that; bounds the time that this takes
+ *
+ * Return: 0; -ESRCH: there is no such init any more; or a negative errno.
+ */
+int procs_look(pid_t init, uint32_t most, struct procs *ret_procs);
+
+/**
+ * procs_memory() - The memory of those that procs_look() has counted last, shared pages once
+ * @places: procs_places(), read at the same time
+ *
+ * Return: bytes of anonymous memory, swap, and the larger of what is mapped of shared memory and
+ * @places; pages of programs and other files are the host's cache.
+ */
+uint64_t procs_memory(uint64_t places);
+
+/* Bytes in the file systems in memory that a run or session has. */
+uint64_t procs_places(pid_t init, const struct plan *plan);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * test_proc_watch.c - what is seen of processes below another, and what is made of it.
+ *
+ * The program's own child stands for the init; no PID namespace is needed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sessiond/monitor/cgroup.h"
+#include "sessiond/monitor/clock.h"
+#include "sessiond/monitor/proc_watch.h"
+#include "sessiond/monitor/procs.h"
+
+#include "common/banned.h"
+
+#define MIB (1ull << 20)
+
+static uint64_t group_kills;
+
+void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_usage)
+{
+    (void)leaf;
+    *ret_usage = (struct wire_usage){.oom_kills = group_kills};
+}
+
+/* What the process that stands for the init does before it says that it is ready. */
+struct scene {
+    int forks;         /* children of it */
+    int threads;       /* of the first of them, beside its own */
+    uint64_t mapped;   /* bytes of memory, private, from before the children: they share it */
+    uint64_t own;      /* of each child alone */
+    unsigned spins_ms; /* processor time of a child that has been waited for */
+    bool orphan;       /* a grandchild whose parent is gone */
+};
+
+static int ready[2];
+
+static void fill(uint64_t bytes)
+{
+    char *p;
+
+    if (bytes == 0)
+        return;
+    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        _exit(1);
+    memset(p, 1, bytes);
+}
+
+static void *thread_wait(void *arg)
+{
+    (void)pause();
+    return arg;
+}
+
+static void say_ready(void)
+{
+    (void)!write(ready[1], "x", 1);
+}
+
+static _Noreturn void child(const struct scene *scene, bool has_threads)
+{
+    pthread_t thread;
+
+    fill(scene->own);
+    for (int i = 0; has_threads && i < scene->threads; i++)
+        (void)pthread_create(&thread, NULL, thread_wait, NULL);
+    say_ready();
+    for (;;)
+        (void)pause();
+}
+
+static void spin(unsigned ms)
+{
+    clock_t end = clock() + (clock_t)(ms * (CLOCKS_PER_SEC / 1000));
+
+    while (clock() < end)
+        ;
+}
+
+static _Noreturn void init(const struct scene *scene)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_NAME, "a) S 1 (b");
+    fill(scene->mapped);
+    if (scene->spins_ms > 0) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            spin(scene->spins_ms);
+            _exit(0);
+        }
+        (void)waitpid(pid, NULL, 0);
+    }
+    if (scene->orphan) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            if (fork() == 0)
+                child(scene, false);
+            _exit(0);
+        }
+        (void)waitpid(pid, NULL, 0);
+    }
+    for (int i = 0; i < scene->forks; i++) {
+        if (fork() == 0)
+            child(scene, i == 0);
+    }
+    say_ready();
+    for (;;)
+        (void)pause();
+}
+
+/* Return: the init, when all of its children are ready. */
+static pid_t scene_begin(const struct scene *scene)
+{
+    int wanted = scene->forks + (scene->orphan ? 2 : 1);
+    pid_t pid;
+    char c;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        init(scene);
+    }
+    assert_true(pid > 0);
+    (void)setpgid(pid, pid);
+    for (int i = 0; i < wanted; i++)
+        assert_int_equal(read(ready[0], &c, 1), 1);
+    return pid;
+}
+
+static void scene_end(pid_t pid)
+{
+    (void)kill(-pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
+static struct procs look_at(const struct scene *scene, uint32_t most)
+{
+    pid_t pid = scene_begin(scene);
+    struct procs procs = {0};
+
+    assert_int_equal(procs_look(pid, most, &procs), 0);
+    scene_end(pid);
+    assert_int_equal(procs_look(pid, most, &procs), -ESRCH);
+    return procs;
+}
+
+static void processes_and_threads_are_counted_with_the_orphans(void **state)
+{
+    struct procs procs;
+
+    (void)state;
+    assert_int_equal(procs_check(), 0);
+    assert_int_equal(look_at(&(struct scene){.forks = 0}, 100).tasks, 1);
+    assert_int_equal(look_at(&(struct scene){.forks = 3, .threads = 4}, 100).tasks, 8);
+    assert_int_equal(look_at(&(struct scene){.forks = 2, .orphan = true}, 100).tasks, 4);
+    procs = look_at(&(struct scene){.forks = 5}, 6);
+    assert_int_equal(procs.tasks, 6);
+    assert_false(procs.is_cut);
+    procs = look_at(&(struct scene){.forks = 50}, 6);
+    assert_true(procs.is_cut);
+    assert_int_equal(procs.tasks, 7);
+}
+
+static void time_of_children_that_were_waited_for_counts(void **state)
+{
+    (void)state;
+    assert_true(look_at(&(struct scene){.spins_ms = 200}, 9).cpu_us >= 190000);
+    assert_true(look_at(&(struct scene){.forks = 1}, 9).cpu_us < 150000);
+}
+
+static uint64_t memory_of(const struct scene *scene, uint64_t *ret_rss)
+{
+    const struct plan none = {0};
+    pid_t pid = scene_begin(scene);
+    struct procs procs;
+    uint64_t bytes;
+
+    assert_int_equal(procs_look(pid, 100, &procs), 0);
+    bytes = procs_memory(procs_places(pid, &none));
+    *ret_rss = procs.rss_bytes;
+    scene_end(pid);
+    return bytes;
+}
+
+static void shared_memory_counts_once_and_private_memory_for_each(void **state)
+{
+    uint64_t rss, bytes;
+
+    (void)state;
+    bytes = memory_of(&(struct scene){.forks = 4, .mapped = 64 * MIB}, &rss);
+    assert_in_range(bytes, 60 * MIB, 80 * MIB);
+    assert_true(rss >= 5 * 64 * MIB);
+    bytes = memory_of(&(struct scene){.forks = 4, .own = 32 * MIB}, &rss);
+    assert_in_range(bytes, 124 * MIB, 150 * MIB);
+    for (int i = 0; i < 500 && procs_memory(0) > 0; i++) /* who was killed goes */
+        (void)usleep(10000);
+    assert_int_equal(procs_memory(0), 0);
+    assert_int_equal(procs_memory(7 * MIB) / MIB, 7);
+}
+
+static void looks_take_a_tenth_of_a_processor_at_most(void **state)
+{
+    (void)state;
+    assert_int_equal(proc_watch_delay_ms(10, 1), PROC_WATCH_MS);
+    assert_int_equal(proc_watch_delay_ms(100, 50), PROC_WATCH_MS);
+    assert_int_equal(proc_watch_delay_ms(1000, 20), 200);
+    assert_int_equal(proc_watch_delay_ms(50000, 256), PROC_WATCH_LATE_MS);
+}
+
+struct seen {
+    struct event_base *base;
+    enum proc_over over;
+    pid_t largest;
+};
+
+static void on_over(void *arg, enum proc_over over, pid_t largest)
+{
+    struct seen *seen = arg;
+
+    seen->over = over;
+    seen->largest = largest;
+    (void)event_base_loopbreak(seen->base);
+}
+
+static struct plan plan_of(uint64_t memory_mib, uint64_t pids, uint64_t user_mib)
+{
+    struct plan plan = {.cpu_ms = 100};
+
+    plan.leaf.memory_max_bytes = memory_mib * MIB;
+    plan.leaf.pids_max = pids;
+    plan.user.memory_max_bytes = user_mib * MIB;
+    return plan;
+}
+
+/* What a watch of a second says. */
+static struct seen watch_for(struct proc_watch *watch)
+{
+    struct seen seen = {.base = event_base_new()};
+    struct timeval second = {.tv_sec = 1};
+
+    assert_non_null(seen.base);
+    watch->on_over = on_over;
+    watch->arg = &seen;
+    assert_int_equal(proc_watch_start(watch, seen.base), 0);
+    assert_int_equal(event_base_loopexit(seen.base, &second), 0);
+    assert_true(event_base_dispatch(seen.base) >= 0);
+    proc_watch_done(watch);
+    event_base_free(seen.base);
+    return seen;
+}
+
+static void what_is_over_is_told_and_nothing_else(void **state)
+{
+    const struct scene scene = {.forks = 4, .own = 16 * MIB, .spins_ms = 200};
+    const struct {
+        uint64_t memory_mib, pids;
+        unsigned of;
+        enum proc_over over;
+    } cases[] = {
+        {200, 5, PROC_WATCH_MEMORY | PROC_WATCH_PIDS, PROC_OVER_NOTHING},
+        {48, 5, PROC_WATCH_MEMORY | PROC_WATCH_PIDS, PROC_OVER_MEMORY},
+        {48, 5, PROC_WATCH_PIDS, PROC_OVER_NOTHING},
+        {200, 4, PROC_WATCH_MEMORY | PROC_WATCH_PIDS, PROC_OVER_PIDS},
+        {200, 4, PROC_WATCH_MEMORY, PROC_OVER_NOTHING},
+        {200, 5, PROC_WATCH_CPU, PROC_OVER_CPU},
+    };
+    pid_t pid = scene_begin(&scene);
+
+    (void)state;
+    assert_int_equal(proc_watch_init(), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct plan plan = plan_of(cases[i].memory_mib, cases[i].pids, 1000);
+        struct proc_watch watch = {.of = cases[i].of, .uid = 10001, .init = pid, .plan = &plan};
+
+        assert_int_equal(watch_for(&watch).over, cases[i].over);
+    }
+    scene_end(pid);
+}
+
+static void of_all_of_a_user_the_one_that_has_the_most_goes(void **state)
+{
+    const struct plan plan = plan_of(500, 100, 100);
+    pid_t small = scene_begin(&(struct scene){.forks = 1, .own = 48 * MIB});
+    pid_t large = scene_begin(&(struct scene){.forks = 1, .own = 80 * MIB});
+    struct seen other = {0}, seen;
+    struct proc_watch alone = {.of = PROC_WATCH_MEMORY, .uid = 10001, .init = small, .plan = &plan};
+    struct proc_watch most = {.of = PROC_WATCH_MEMORY,
+                              .uid = 10001,
+                              .init = large,
+                              .plan = &plan,
+                              .on_over = on_over,
+                              .arg = &other};
+
+    (void)state;
+    assert_int_equal(watch_for(&alone).over, PROC_OVER_NOTHING);
+    other.base = event_base_new();
+    assert_non_null(other.base);
+    assert_int_equal(proc_watch_start(&most, other.base), 0);
+    most.memory_bytes = 80 * MIB; /* as its own looks would say */
+    most.uid = 10002;             /* positive control: another's */
+    assert_int_equal(watch_for(&alone).over, PROC_OVER_NOTHING);
+    assert_int_equal(other.over, PROC_OVER_NOTHING);
+    most.uid = 10001;
+    seen = watch_for(&alone);
+    assert_int_equal(seen.over, PROC_OVER_NOTHING);
+    assert_int_equal(other.over, PROC_OVER_USER_MEMORY);
+    assert_true(other.largest > large);
+    proc_watch_done(&most);
+    event_base_free(other.base);
+    scene_end(large);
+    scene_end(small);
+}
+
+static void a_kill_that_the_group_counted_is_told(void **state)
+{
+    const struct plan plan = plan_of(1, 1, 1);
+    struct proc_watch watch = {.of = PROC_WATCH_GROUP, .uid = 10001, .plan = &plan};
+
+    (void)state;
+    group_kills = 0;
+    assert_int_equal(watch_for(&watch).over, PROC_OVER_NOTHING);
+    group_kills = WIRE_NOT_KNOWN;
+    assert_int_equal(watch_for(&watch).over, PROC_OVER_NOTHING);
+    group_kills = 1;
+    assert_int_equal(watch_for(&watch).over, PROC_OVER_GROUP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_and_threads_are_counted_with_the_orphans),
+        cmocka_unit_test(time_of_children_that_were_waited_for_counts),
+        cmocka_unit_test(shared_memory_counts_once_and_private_memory_for_each),
+        cmocka_unit_test(looks_take_a_tenth_of_a_processor_at_most),
+        cmocka_unit_test(what_is_over_is_told_and_nothing_else),
+        cmocka_unit_test(of_all_of_a_user_the_one_that_has_the_most_goes),
+        cmocka_unit_test(a_kill_that_the_group_counted_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
