@@ -60,9 +60,9 @@ static int64_t cpu_us(void)
 /* Shared pages are counted once only when that can make a difference: it takes much longer. */
 static int look(struct proc_watch *watch, bool is_exact, struct procs *ret_procs)
 {
-    int r = watch->init > 0
-                ? procs_look(watch->init, (uint32_t)watch->plan->leaf.pids_max, ret_procs)
-                : -EAGAIN;
+    int r = watch->init > 0 ? procs_look(watch->init, watch->login,
+                                         (uint32_t)watch->plan->leaf.pids_max, ret_procs)
+                            : -EAGAIN;
     uint64_t places;
 
     if (r < 0)

@@ -49,6 +49,7 @@ struct proc_watch {
     unsigned of;
     uint32_t uid;
     pid_t init;                     /* 0: not known yet */
+    pid_t login;                    /* of a session: sshd's process; 0: none */
     const struct plan *plan;        /* borrowed until proc_watch_done() */
     const struct cgroup_leaf *leaf; /* likewise; may be NULL */
     uint64_t memory_bytes;          /* at the last look, or a little more */

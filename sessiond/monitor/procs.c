@@ -29,7 +29,7 @@ struct proc {
 
 /* The last look: sessiond has one thread. */
 static struct proc found[PROCS_ROOM];
-static size_t found_count;
+static size_t found_count, root_count; /* the roots come first */
 static char children[CHILDREN_ROOM];
 
 struct stat_line {
@@ -81,7 +81,8 @@ static int proc_stat(int dir, const struct proc *p, struct stat_line *ret_line)
 
     if (r == 0)
         r = stat_parse(text, ret_line);
-    if (r == 0 && p != found && ret_line->parent != p->parent && ret_line->parent != found[0].pid)
+    if (r == 0 && p >= found + root_count && ret_line->parent != p->parent &&
+        ret_line->parent != found[0].pid)
         r = -ESRCH;
     return r;
 }
@@ -147,7 +148,7 @@ int procs_check(void)
     return dir < 0 ? dir : children_of_task(dir, task, getpid());
 }
 
-int procs_look(pid_t init, uint32_t most, struct procs *ret_procs)
+int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
 {
     const uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -155,7 +156,8 @@ int procs_look(pid_t init, uint32_t most, struct procs *ret_procs)
     uint64_t largest = 0;
 
     found[0] = (struct proc){.pid = init};
-    found_count = 1;
+    found[1] = (struct proc){.pid = login};
+    found_count = root_count = login > 0 ? 2 : 1;
     for (size_t i = 0; i < found_count && !sum.is_cut; i++) {
         const struct proc *p = &found[i];
         cleanup_close int dir = dir_of(p->pid);
@@ -169,7 +171,7 @@ int procs_look(pid_t init, uint32_t most, struct procs *ret_procs)
         sum.tasks += line.threads;
         sum.cpu_us += line.ticks * tick_us;
         sum.rss_bytes += line.rss_pages * page;
-        if (i > 0 && line.rss_pages > largest) {
+        if (i >= root_count && line.rss_pages > largest) {
             largest = line.rss_pages;
             sum.largest = p->pid;
         }

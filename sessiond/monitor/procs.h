@@ -2,8 +2,9 @@
 /*
  * procs.h - what all processes below an init come to, by /proc of the host.
  *
- * For hosts where no control group counts them. The tree of children is the PID namespace: who
- * loses its parent becomes the init's child. It changes while it is read: a process that comes or
+ * For hosts where no control group counts them. The tree of children is the PID namespace, for
+ * a session with that of the login's process, whose children are born in it: who loses its parent
+ * becomes the init's child. It changes while it is read: a process that comes or
  * goes meanwhile may be missed, none is counted that is not below the init. Only numbers that the
  * kernel writes are read: of /proc/PID/stat nothing before the last parenthesis, where the name
  * ends.
@@ -23,7 +24,7 @@ struct procs {
     uint32_t tasks;     /* processes and threads, the init too */
     uint64_t cpu_us;    /* of all that live, and of those that somebody waited for */
     uint64_t rss_bytes; /* pages that several have count for each */
-    pid_t largest;      /* process with the most of them, not the init; 0: there is none */
+    pid_t largest;      /* process with the most of them, below the two; 0: there is none */
     bool is_cut;        /* there are more than was asked for: the rest was not looked at */
 };
 
@@ -33,11 +34,12 @@ int procs_check(void);
 /**
  * procs_look() - Count
  * @init: PID 1 of the namespace, as this process sees it
+ * @login: The login's process, 0 for none
  * @most: Stop when there are more tasks than that; bounds the time that this takes
  *
  * Return: 0; -ESRCH: there is no such init any more; or a negative errno.
  */
-int procs_look(pid_t init, uint32_t most, struct procs *ret_procs);
+int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs);
 
 /**
  * procs_memory() - The memory of those that procs_look() has counted last, shared pages once

@@ -66,6 +66,7 @@ int session_memory_watch(struct session *s)
         .of = PROC_WATCH_MEMORY,
         .uid = s->record.uid,
         .init = (pid_t)s->record.init_pid,
+        .login = (pid_t)s->record.holder_pid,
         .plan = &s->request.plan,
         .on_over = on_over,
         .arg = s,

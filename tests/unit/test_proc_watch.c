@@ -160,21 +160,29 @@ static struct procs look_at(const struct scene *scene, uint32_t most)
     pid_t pid = scene_begin(scene);
     struct procs procs = {0};
 
-    assert_int_equal(procs_look(pid, most, &procs), 0);
+    assert_int_equal(procs_look(pid, 0, most, &procs), 0);
     scene_end(pid);
-    assert_int_equal(procs_look(pid, most, &procs), -ESRCH);
+    assert_int_equal(procs_look(pid, 0, most, &procs), -ESRCH);
     return procs;
 }
 
 static void processes_and_threads_are_counted_with_the_orphans(void **state)
 {
     struct procs procs;
+    pid_t login;
 
     (void)state;
     assert_int_equal(procs_check(), 0);
     assert_int_equal(look_at(&(struct scene){.forks = 0}, 100).tasks, 1);
     assert_int_equal(look_at(&(struct scene){.forks = 3, .threads = 4}, 100).tasks, 8);
     assert_int_equal(look_at(&(struct scene){.forks = 2, .orphan = true}, 100).tasks, 4);
+    login = scene_begin(&(struct scene){.forks = 2});
+    assert_int_equal(procs_look(login, 0, 100, &procs), 0);
+    assert_int_equal(procs.tasks, 3);
+    /* This program is the parent of that one. */
+    assert_int_equal(procs_look(login, getpid(), 100, &procs), 0);
+    assert_int_equal(procs.tasks, 7);
+    scene_end(login);
     procs = look_at(&(struct scene){.forks = 5}, 6);
     assert_int_equal(procs.tasks, 6);
     assert_false(procs.is_cut);
@@ -197,7 +205,7 @@ static uint64_t memory_of(const struct scene *scene, uint64_t *ret_rss)
     struct procs procs;
     uint64_t bytes;
 
-    assert_int_equal(procs_look(pid, 100, &procs), 0);
+    assert_int_equal(procs_look(pid, 0, 100, &procs), 0);
     bytes = procs_memory(procs_places(pid, &none));
     *ret_rss = procs.rss_bytes;
     scene_end(pid);
