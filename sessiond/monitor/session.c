@@ -323,10 +323,9 @@ static void tell_started(const struct session *s)
         .is_scoped = s->record.is_scoped,
         .started_us = s->record.started_us,
         .receipt = s->record.receipt,
+        .watch.memory_max = session_memory_watched(s),
     };
 
-    if (s->proc_watch.of & PROC_WATCH_MEMORY)
-        msg.watch.memory_max = s->request.plan.leaf.memory_max_bytes;
     memcpy(msg.session_id, s->record.session_id, sizeof(msg.session_id));
     memcpy(msg.service, s->record.service, sizeof(msg.service));
     memcpy(msg.rhost, s->record.rhost, sizeof(msg.rhost));
@@ -406,8 +405,7 @@ static void lease_grant(struct session *s)
     s->state = STATE_LIVE;
     if (session_timer(s, SESSION_LOOK_MS) < 0)
         log_warning("no memory to look after a session uid=%u", s->record.uid);
-    if (session_memory_watch(s) < 0)
-        log_warning("the memory of a session is not watched uid=%u", s->record.uid);
+    (void)session_memory_watch(s);
     if (!s->is_doctors)
         login_record(s);
     conn_say(s, SESSION_LEASED);

@@ -104,6 +104,8 @@ void session_lease(struct session *s, const struct session_lease *msg);
 
 /* Look at its memory from now on, if nothing else does. Its plan is set. Return: 0 or -errno. */
 int session_memory_watch(struct session *s);
+/* The limit that is kept so; 0: none. */
+uint64_t session_memory_watched(const struct session *s);
 
 /* --- session_group.c */
 

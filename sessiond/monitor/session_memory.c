@@ -71,5 +71,15 @@ int session_memory_watch(struct session *s)
         .on_over = on_over,
         .arg = s,
     };
-    return proc_watch_start(&s->proc_watch, s->monitor->base);
+    r = proc_watch_start(&s->proc_watch, s->monitor->base);
+    if (r < 0) {
+        s->proc_watch.of = 0;
+        log_warning("the memory of a session is not watched uid=%u errno=%d", s->record.uid, -r);
+    }
+    return r;
+}
+
+uint64_t session_memory_watched(const struct session *s)
+{
+    return s->proc_watch.of != 0 ? s->request.plan.leaf.memory_max_bytes : 0;
 }
