@@ -59,6 +59,7 @@ static void on_over(void *arg, enum proc_over over, pid_t largest)
 int session_memory_watch(struct session *s)
 {
     const bool is_grouped = s->leaf && (cgroup_limits(s->monitor->cgroup) & WIRE_LIMIT_MEMORY) != 0;
+    int r;
 
     if (is_grouped || !proc_watch_works())
         return 0;
