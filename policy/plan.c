@@ -35,7 +35,7 @@
     }
 #define TEXT_AT(path, content)                                                                     \
     {                                                                                              \
-        .op = PLAN_TEXT, .target = path, .source = content, .mode = 0444                                        \
+        .op = PLAN_TEXT, .target = path, .source = content, .mode = 0444                           \
     }
 #define NODE_AT(path, maj, min)                                                                    \
     {                                                                                              \
@@ -107,8 +107,8 @@ const size_t plan_base_count = sizeof(plan_base) / sizeof(plan_base[0]);
 
 /* clang-format on */
 
-#define OPEN   true
-#define MASKED false
+#define OPEN                           true
+#define MASKED                         false
 #define NAME(name, is_open, what, why) {name, is_open, what, why},
 const struct plan_proc plan_proc[] = {
 #include "policy/proc.def"

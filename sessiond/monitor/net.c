@@ -111,8 +111,8 @@ static void stale_see(void *arg, const char *line)
  */
 static int stale_look(const struct net_family *f, char *lines)
 {
-    const char *const argv[] = {net_program_find(f->single), "-w", NET_LOCK_WAIT_S, "-S", "OUTPUT",
-                                NULL};
+    const char *const argv[] = {
+        net_program_find(f->single), "-w", NET_LOCK_WAIT_S, "-S", "OUTPUT", NULL};
     int r = net_program_read(argv, stale_see, lines);
 
     return r > 0 ? -EPROTO : r;
