@@ -47,6 +47,7 @@ sessiond_api_SOURCES = \
 	%D%/imports.c \
 	%D%/index.c \
 	%D%/limits.c %D%/limits.h \
+	%D%/share.h \
 	%D%/links.c \
 	%D%/lock.c %D%/lock.h \
 	%D%/locked.c %D%/locked.h \

@@ -30,6 +30,7 @@
 #include "sessiond/api/event.h"
 #include "sessiond/api/http.h"
 #include "sessiond/api/json_out.h"
+#include "sessiond/api/share.h"
 #include "sessiond/shared/log.h"
 
 #include "common/banned.h"
@@ -537,10 +538,29 @@ static void close_fds(int fds[WIRE_RUN_FD_COUNT])
         cleanup_close_p(&fds[i]);
 }
 
-static bool has_room(const struct run_table *t, const struct run_plan *plan)
+/* Return: 0, -EBUSY (nobody may have another), -EUSERS (this user may not, others may). */
+static int room_for(const struct run_table *t, const struct run_plan *plan)
 {
-    return t->live_count < WIRE_RUNS_MAX && !t->app->is_stopping &&
-           t->memory + QUEUE_MAX + (size_t)plan->out_kb * 1024 <= MEMORY_MAX;
+    const size_t wanted = QUEUE_MAX + (size_t)plan->out_kb * 1024;
+    const struct run *run;
+    size_t runs = 0, memory = 0;
+
+    if (t->app->is_stopping)
+        return -EBUSY;
+    TAILQ_FOREACH(run, &t->live, link)
+    {
+        if (run->row.uid != plan->user.uid)
+            continue;
+        runs++;
+        memory += run->memory;
+    }
+    if (share_has_room(WIRE_RUNS_MAX, t->live_count, runs, 1) &&
+        share_has_room(MEMORY_MAX, t->memory, memory, wanted))
+        return 0;
+    return share_has_room(WIRE_RUNS_MAX, t->live_count, 0, 1) &&
+                   share_has_room(MEMORY_MAX, t->memory, 0, wanted)
+               ? -EUSERS
+               : -EBUSY;
 }
 
 int run_start(struct run_table *t, struct request *rq, const struct run_plan *plan,
@@ -551,8 +571,8 @@ int run_start(struct run_table *t, struct request *rq, const struct run_plan *pl
 
     if (!core_is_ready(t->app->core))
         r = -ENOTCONN;
-    else if (!has_room(t, plan))
-        r = -EBUSY;
+    else
+        r = room_for(t, plan);
     if (r == 0)
         r = run_new(t, rq, plan, fds, &run);
     if (r == 0 && audit_put(t->app->audit, &run->row) < 0)

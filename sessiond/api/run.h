@@ -54,8 +54,9 @@ struct run_plan {
  * The order: pipes, audit row, `accepted` in the queue and the stream answered, RUN_START. So
  * nothing runs that is not in the audit, and no event comes before `accepted`.
  *
- * Return: 0; -EBUSY (too many runs, or too much output kept for them), -ENOTCONN (no sessiond),
- * -EIO (audit), another negative errno; then the request is not answered.
+ * Return: 0; -EBUSY (too many runs, or too much output kept for them), -EUSERS (of this user:
+ * others may have more, share.h), -ENOTCONN (no sessiond), -EIO (audit), another negative errno;
+ * then the request is not answered.
  */
 int run_start(struct run_table *table, struct request *rq, const struct run_plan *plan,
               int fds[WIRE_RUN_FD_COUNT]);

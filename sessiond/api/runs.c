@@ -75,6 +75,9 @@ static int start_failed(int r, struct error *e)
     switch (r) {
     case -ENOTCONN:
         return error_set(e, 503, STATUS_INTERNAL, NULL, "sessiond is not there.");
+    case -EUSERS:
+        return error_set(e, 503, STATUS_BUSY, NULL,
+                         "This user has as many runs as leave room for others.");
     case -EIO:
         return error_set(e, 500, STATUS_INTERNAL, NULL, "The audit could not be written.");
     default: /* -EBUSY, and memory or descriptors that come back */

@@ -11,8 +11,10 @@ import os
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import threading
+import time
 
 import lab
 import pytest
@@ -213,6 +215,71 @@ def test_attack(found, name):
         assert results[name].status == IN_A_RUN[name], results[name].end
     else:
         assert row["atelier"][1].startswith("stopped"), row
+
+
+SPINNERS_50 = """
+import os
+for _ in range(49):
+    if os.fork() == 0:
+        break
+while True: pass
+"""
+FORK_BOMB = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+MEMORY_BOMB = "taken = []\nwhile True: taken.append(bytearray(4 << 20))"
+ROUNDS, TRIES, TIMES = 7, 3, 3
+
+
+def median_of_print_s(user):
+    def once():
+        begin = time.monotonic()
+        assert lab.python("print(1)", user=user).out == b"1\n"
+        return time.monotonic() - begin
+
+    return statistics.median(once() for _ in range(ROUNDS))
+
+
+def bombs_again(stop):
+    """One after the other: each is ended for its memory."""
+    while not stop.is_set():
+        with contextlib.suppress(lab.Refused):
+            lab.run([lab.PYTHON, "-I", "-c", MEMORY_BOMB], limits=where.LONG)
+
+
+def beside_bombs():
+    """(idle, beside): medians of carol's print run before and after, and while alice has all three."""
+    idle, stop = median_of_print_s("carol"), threading.Event()
+    with contextlib.ExitStack() as stack:
+        for code in (SPINNERS_50, FORK_BOMB):
+            live = lab.start([lab.PYTHON, "-I", "-c", code], limits=where.LONG)
+            stack.callback(live.close)
+            live.until("start")
+        bombs = threading.Thread(target=bombs_again, args=(stop,))
+        bombs.start()
+        stack.callback(bombs.join)
+        stack.callback(stop.set)
+        beside = median_of_print_s("carol")
+        assert len(lab.procs_of_uid(lab.uid_of("alice"))) > 50  # they are there
+    lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 20)
+    return max(idle, median_of_print_s("carol")), beside
+
+
+def test_a_print_of_somebody_else_takes_less_than_three_times_as_long(host):
+    """beside 50 loops, a fork bomb and memory bombs; others of the machine only make it worse."""
+    if not has_cgroups():
+        pytest.skip("the machine has no control groups")
+    seen = []
+    while not seen or (min(seen) >= TIMES and len(seen) < TRIES):
+        idle, beside = beside_bombs()
+        seen.append(beside / idle)
+    print(f"carol's print beside alice's bombs: {min(seen):.2f} times as long")
+    assert min(seen) < TIMES, seen
 
 
 def test_nobody_else_notices(host):

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: ISC
 # test_storm.py - many runs: every one is right, and nothing is left over.
 import collections
+import concurrent.futures
+import contextlib
 import os
+import re
 import threading
 
 import lab
@@ -132,3 +135,64 @@ def test_more_runs_than_there_is_room_for():
     lab.eventually(lambda: not lab.run_processes(), 5)
     lab.eventually(lambda: lab.health()["runs"] == 0, 5)
     assert lab.run(["/bin/true"]).status == "ok"
+
+
+def test_whoever_has_many_runs_leaves_room_for_others():
+    """alice asks for 200, one after the other, and gets half of what there is; carol waits for none."""
+    refused, live = [], []
+    try:
+        for _ in range(200):
+            try:
+                live.append(lab.start(["/bin/sleep", "60"]))
+            except lab.Refused as answer:
+                refused.append(answer.answer)
+        assert len(live) == 128
+        for answer in refused:
+            assert (answer.status, answer.body["status"]) == (503, "busy")
+            assert answer.body["message"] == "This user has as many runs as leave room for others."
+            assert answer.headers["Retry-After"] == "1"
+        # The positive control: those of alice live all the time.
+        result = lab.python("print(1)", user="carol")
+        assert (result.status, result.out) == ("ok", b"1\n")
+        assert lab.health()["runs"] == 128
+        live.pop().close()
+        lab.eventually(lambda: lab.health()["runs"] == 127, 10)
+        live.append(lab.start(["/bin/sleep", "60"]))
+    finally:
+        for entry in live:
+            entry.close()
+    lab.eventually(lambda: lab.health()["runs"] == 0, 10)
+
+
+# ---- output
+
+FLOODS, CAP_KB, DAEMON_KB = 10, 1024, 50 << 10
+
+
+def peak_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as lines:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", lines.read())[1])
+
+
+def test_ten_floods_of_output_at_once_take_no_memory_of_the_daemons():
+    daemons = {name: lab.service_pid(name) for name in ("sessiond", "sessiond-api")}
+    spawners = family_of(daemons["sessiond"])[1:]
+    for pid in [*daemons.values(), *spawners]:
+        with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")  # the peak begins here: proc(5)
+    with contextlib.ExitStack() as stack:
+        live = []
+        for number in range(FLOODS):
+            live.append(lab.start(["/usr/bin/yes"], user=("alice", "carol")[number % 2],
+                                  limits={"wall_ms": 60000, "out_kb": CAP_KB}))
+            stack.callback(live[-1].close)
+        with concurrent.futures.ThreadPoolExecutor(FLOODS) as pool:
+            list(pool.map(lambda each: each.finish(), live))
+    for each in live:
+        assert each.status == "output_flood", each.end
+        assert each.end["usage"]["out_bytes"] > 64 << 20
+        assert CAP_KB << 10 >= len(each.out) > 0  # head and tail together
+        assert "truncated" in [note["code"] for note in each.find("note")]
+    peaks = {name: peak_kb(pid) for name, pid in daemons.items()}
+    print(f"peak in KiB while ten floods ran: {peaks}")
+    assert all(0 < kb < DAEMON_KB for kb in [*peaks.values(), *map(peak_kb, spawners)]), peaks

@@ -15,6 +15,7 @@
 
 #include "sessiond/api/limits.h"
 #include "sessiond/api/run_spec.h"
+#include "sessiond/api/share.h"
 
 #include "common/banned.h"
 
@@ -137,6 +138,53 @@ static int teardown(void **state)
     return unlink(path);
 }
 
+/* So many runs of each of so many users, one after the other, as long as each may have another. */
+static void fill(size_t all, size_t users, size_t ret_each[])
+{
+    size_t used = 0;
+    bool more = true;
+
+    memset(ret_each, 0, users * sizeof(*ret_each));
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < users; i++) {
+            if (!share_has_room(all, used, ret_each[i], 1))
+                continue;
+            ret_each[i]++;
+            used++;
+            more = true;
+        }
+    }
+}
+
+static void nobody_has_more_than_what_is_left_for_others(void **state)
+{
+    size_t each[8];
+
+    (void)state;
+    fill(256, 1, each);
+    assert_int_equal(each[0], 128);
+    fill(256, 2, each);
+    assert_in_range(each[0], 85, 86);
+    assert_in_range(each[1], 85, 86);
+    fill(256, 8, each);
+    assert_in_range(each[7], 28, 29);
+    /* Whoever comes after the greedy ones finds room, and they get no more. */
+    for (size_t users = 1, used = 0; users <= 8; users++) {
+        size_t mine = 0;
+
+        for (; share_has_room(256, used, mine, 1); mine++)
+            used++;
+        assert_true(mine >= 1);
+        assert_true(mine <= 256 - used + 1);
+    }
+    assert_false(share_has_room(256, 256, 0, 1));
+    assert_false(share_has_room(256, 300, 0, 1));
+    assert_true(share_has_room(100, 60, 0, 40));
+    assert_false(share_has_room(100, 60, 0, 41));
+    assert_false(share_has_room(100, 60, 10, 31));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_new_file_is_seen_and_a_broken_one_changes_nothing),
         cmocka_unit_test(somebody_elses_file_says_nothing),
         cmocka_unit_test(more_than_the_maximum_is_refused_by_the_name_of_its_field),
+        cmocka_unit_test(nobody_has_more_than_what_is_left_for_others),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
