@@ -3,8 +3,9 @@
  * ownroot.c - a root directory of its own, for a run or session that has more than the others.
  *
  *   1. a small tmpfs on /tmp              (empty in the prepared tree, and mounted on later)
- *   2. each name of the prepared root: links are made again, directories are mounted with all that
- *      is mounted below them              (copies: read-only, nosuid, nodev as they are)
+ *   2. each name of the prepared root: links and empty directories are made again, the others are
+ *      mounted with all that is mounted below them
+ *                                       (copies: read-only, nosuid, nodev as they are)
  *   3. pivot_root, detach the shared root (what is left of it are the mounts of step 2)
  * Whoever calls this makes the places that it needs, and seals it.
  */
@@ -13,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -24,8 +26,8 @@
 
 #include "common/banned.h"
 
-#define NEW_ROOT  "/tmp"
-#define PATH_ROOM 300 /* NEW_ROOT and a name */
+#define NEW_ROOT  "/tmp" /* a name in the root */
+#define PATH_ROOM 300    /* NEW_ROOT and a name */
 
 static const uint64_t ATTR_RO = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
@@ -50,12 +52,30 @@ static int link_again(int root, const char *name, const char *target)
     return symlink(to, target) < 0 ? -errno : 0;
 }
 
+/* Nothing is in it, or mounted on it: a directory is all there is. Return: negative errno: no. */
+static int empty_check(int root, const char *name)
+{
+    int fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), names = 0;
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!dir)
+        return -errno;
+    while (names < 3 && readdir(dir))
+        names++;
+    (void)closedir(dir);
+    return names < 3 ? 0 : -ENOTEMPTY;
+}
+
 static int dir_again(int root, const char *name, const struct stat *st, const char *target)
 {
+    bool is_new_root = strcmp(name, NEW_ROOT + 1) == 0;
     int tree, r;
 
     if (mkdir(target, st->st_mode & 07777) < 0)
         return -errno;
+    /* In itself the new root is not mounted once more. */
+    if (is_new_root || empty_check(root, name) == 0)
+        return 0;
     tree = mount_clone(root, name, 1, 0);
     if (tree < 0)
         return tree;
