@@ -3,9 +3,11 @@
 # name, and what cannot be changed by changing the host.
 import os
 import re
+import shutil
 
 import lab
 import pytest
+import test_policy
 import where
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -117,3 +119,139 @@ def test_r5_what_is_in_a_place_counts_as_memory():
     code = ("f = open('/tmp/x', 'wb')\nfor _ in range(100): f.write(bytes(1 << 20))\n"
             "x = bytearray(480 << 20)\n")
     assert lab.python(code).status == "oom"
+
+
+# ---- /etc
+
+# What of the host's /etc there may be, and why. Directories with all that is in them.
+ETC = {
+    # made for each run and session, or for all of them
+    "atelier", "group", "hosts", "mtab", "nsswitch.conf", "passwd", "resolv.conf",
+    # programs by their names, libraries, certificates, fonts, interpreters
+    "alternatives", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "perl", "python3",
+    "python3.11", "python3.13", "ssl", "ca-certificates.conf",
+    # shells and terminals
+    "bash.bashrc", "inputrc", "profile", "profile.d", "shells", "terminfo",
+    # kinds of files, names of numbers, time
+    "ethertypes", "gai.conf", "host.conf", "localtime", "magic", "magic.mime", "mime.types",
+    "networks", "protocols", "rpc", "services", "timezone",
+    # which system it is
+    "debian_version", "os-release",
+}
+MUST = {"group", "hosts", "nsswitch.conf", "passwd", "resolv.conf", "ld.so.cache", "mtab"}
+LIST_ETC = "cd /etc && find . -mindepth 1 -maxdepth 1 -printf '%f\\n'; echo; find ssl atelier -mindepth 1 -maxdepth 1"
+FIND_WORD = "grep -rlsw \"$1\" /etc; true"
+BAIT = "/etc/lab-attack-secret"
+
+
+def test_of_etc_only_what_is_listed_is_there(inside):
+    with open(BAIT, "w", encoding="ascii") as file:
+        file.write("carol\n")
+    try:
+        for said in (lab.sh(LIST_ETC).out.decode(), inside.ssh(LIST_ETC).stdout):
+            names, deeper = (set(part.split("\n")) - {""} for part in said.split("\n\n"))
+            assert names <= ETC, names - ETC
+            assert names >= MUST, MUST - names
+            assert deeper <= {"ssl/certs", "ssl/openssl.cnf", "atelier/passwd", "atelier/group",
+                              "atelier/session"}, deeper
+        # Nobody else is named there; oneself is, and the other where it is, as a control.
+        assert lab.sh(FIND_WORD, "carol").out == b""
+        assert inside.ssh("grep -rlsw carol /etc; true").stdout == ""
+        assert lab.sh(FIND_WORD, "alice").out.split()
+        assert lab.command("grep", "-rlsw", "carol", BAIT).stdout.strip() == BAIT
+    finally:
+        os.unlink(BAIT)
+
+
+WORKS = (
+    ("python3 -c 'import ssl; print(ssl.create_default_context().cert_store_stats()[\"x509_ca\"])'",
+     r"[1-9]\d*", "/etc/ssl/certs/ca-certificates.crt"),
+    ("touch /tmp/mine; ls -l /tmp/mine | cut -d ' ' -f 3,4", "alice alice", None),
+    ("ls -ld / | cut -d ' ' -f 3,4", "root root", None),
+    ("date +%Z", "CES?T", "/usr/share/zoneinfo/Europe/Berlin"),
+    ("echo a b | awk '{print $2}'", "b", None),
+    ("echo 'int main(void){return 0;}' | gcc -x c - -o /tmp/a && /tmp/a && echo made", "made",
+     "/usr/bin/gcc"),
+    ("tput -T xterm cols", r"\d+", "/usr/bin/tput"),
+    ("LC_ALL=C.UTF-8 locale charmap", "UTF-8", None),
+    ("python3 -c 'import socket; print(socket.getservbyname(\"https\"))'", "443", "/etc/services"),
+    ("perl -e 'print 6*7, \"\\n\"'", "42", "/usr/bin/perl"),
+)
+
+
+def test_with_that_etc_programs_work(inside):
+    before = os.readlink("/etc/localtime") if os.path.islink("/etc/localtime") else None
+    lab.command("ln", "-sf", "/usr/share/zoneinfo/Europe/Berlin", "/etc/localtime")
+    lab.service("restart", "sessiond")
+    lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+    wanted = [row for row in WORKS if row[2] is None or os.path.exists(row[2])]
+    try:
+        for command, pattern, _ in wanted:
+            said = lab.sh(command)
+            assert re.fullmatch(pattern, said.out.decode().strip()), (command, said.out, said.err)
+        with lab.Session("alice") as session:
+            for command, pattern, _ in wanted:
+                said = session.ssh(command)
+                assert re.fullmatch(pattern, said.stdout.strip()), (command, said)
+    finally:
+        if before:
+            lab.command("ln", "-sf", before, "/etc/localtime")
+    assert len(wanted) > 4
+
+
+# ---- F3, F25: what was bound when it began stays
+
+TREE = "/opt/lab-attack-tree"
+
+
+def put_word(path, word):
+    os.makedirs(path, exist_ok=True)
+    with open(f"{path}/say", "w", encoding="ascii") as file:
+        file.write(word)
+
+
+def swap(path):
+    """Another directory, with another word, in the place of this one."""
+    os.rename(path, f"{path}-old")
+    put_word(path, "second")
+
+
+WAIT_LINE = "cat {0}/say; echo; head -n 1 >/dev/null; cat {0}/say; ls {0}"
+
+
+def test_f25_a_tree_or_a_home_that_is_swapped_stays_what_it_was(alice):
+    work = lab.work_of("alice")
+    put_word(TREE, "first")
+    os.chmod(TREE, 0o755)
+    assert lab.sh("echo -n first >~/work/say").status == "ok"
+    test_policy.policy(f'login {{ trees = {{"{TREE}"}} }}\nrun {{ trees = {{"{TREE}"}} }}\n')
+    try:
+        with lab.Session("alice") as session:
+            children = {path: session.popen("sh", "-c", f"'{WAIT_LINE.format(path)}'")
+                        for path in (TREE, work)}
+            for child in children.values():
+                assert child.stdout.readline() == "first\n"
+            live = lab.start(["/bin/sh", "-c", f"cat {TREE}/say say; echo; "
+                              f"until [ -e go ]; do sleep 0.05; done; cat {TREE}/say say"],
+                             limits=where.LONG)
+            live.until("out")
+            swap(TREE)
+            swap(work)
+            os.chown(work, alice, alice)
+            # Positive control: who begins now has the other ones.
+            assert lab.sh(f"cat {TREE}/say say").out == b"secondsecond"
+            with open(f"{work}-old/go", "w", encoding="ascii"):
+                pass
+            said = live.finish()
+            assert said.out == b"firstfirst\nfirstfirst", said.out
+            assert children[TREE].communicate("go\n", timeout=60)[0] == "firstsay\n"
+            # A home is mounted as a whole: what is renamed in it is another name for its user, too.
+            assert children[work].communicate("go\n", timeout=60)[0] == "secondsay\n"
+    finally:
+        for path in (work, TREE):
+            shutil.rmtree(path)
+            os.rename(f"{path}-old", path)
+        shutil.rmtree(TREE)
+        os.unlink(f"{work}/go")
+        test_policy.put("")
+        assert "policy read again" in test_policy.reload()
