@@ -111,7 +111,7 @@ static bool user_is_open(const struct cgroup *cg, uint32_t uid)
 static bool is_user_name(const char *name, uint32_t *ret_uid)
 {
     return name[0] == 'u' && str_to_u32(name + 1, UINT32_MAX, ret_uid) == 0 &&
-           id_is_allocatable(*ret_uid);
+           (id_is_allocatable(*ret_uid) || id_is_doctors(*ret_uid));
 }
 
 static DIR *dir_list(int dir)
