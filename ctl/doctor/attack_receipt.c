@@ -105,7 +105,7 @@ static void limits_judge(struct doctor_line *l, const struct wire_receipt *r,
         doctor_say(l, DOCTOR_FAIL, "control groups: %s where %s was said",
                    r->cgroup_mode < 4 ? modes[r->cgroup_mode] : "?",
                    t->status.cgroup_mode < 4 ? modes[t->status.cgroup_mode] : "?");
-    if (r->cgroup_mode != WIRE_CGROUP_V1 && r->cgroup_mode != WIRE_CGROUP_V2) {
+    if (r->cgroup_mode == WIRE_CGROUP_NONE) {
         doctor_say(l, DOCTOR_WARN, "no control group holds memory, processes and processor time");
         return;
     }

@@ -43,6 +43,12 @@ static bool begun(struct doctor *d, struct doctor_line *l, const struct probe_te
     return false;
 }
 
+/* Control groups with limits. How bad it is to have none, the check cgroup-mode says. */
+static bool terms_has_groups(const struct probe_terms *terms)
+{
+    return terms->status.cgroup_mode != WIRE_CGROUP_NONE;
+}
+
 /* --- endless loop ----------------------------------------------------------------------------- */
 
 static void loop_judge(struct doctor_line *l, const struct probe_result *loop,
@@ -129,10 +135,8 @@ void check_memory_bomb(struct doctor *d, struct doctor_line *l)
 
     if (!begun(d, l, &terms))
         return;
-    if (terms->status.cgroup_mode == WIRE_CGROUP_NONE ||
-        terms->status.cgroup_mode == WIRE_CGROUP_V2_LITE) {
-        doctor_say(l, DOCTOR_FAIL,
-                   "nothing limits the memory of a run: there are no control groups");
+    if (!terms_has_groups(terms)) {
+        doctor_say(l, DOCTOR_WARN, "nothing holds the memory of a run but the host's: not tried");
         return;
     }
     limit_mib = (unsigned long)(terms->run.memory_max_bytes / MIB);
@@ -178,7 +182,10 @@ void check_fork_bomb(struct doctor *d, struct doctor_line *l)
     }
     said = said_parse(result.output ? result.output : "");
     line = one(l, said, "forks", "all");
-    if (line && line->verdict == SAID_REACHED)
+    if (line && line->verdict == SAID_REACHED && !terms_has_groups(terms))
+        doctor_say(l, DOCTOR_WARN, "it had %lu processes: those of all of a user's are counted alone",
+                   tried);
+    else if (line && line->verdict == SAID_REACHED)
         doctor_say(l, DOCTOR_FAIL, "it had %lu processes", tried);
     else if (line && strcmp(line->error, "EAGAIN") != 0)
         doctor_say(l, DOCTOR_UNKNOWN, "refused by something else: %s", line->error);

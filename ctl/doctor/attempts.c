@@ -172,12 +172,13 @@ static void network_add(struct plan_of_attack *p, const struct bait *b, enum pro
         return;
     targets_private(&p->private);
     targets_multicast(b, &p->multicast);
+    /* Whoever is let through waits for an answer: of all of them at once. */
     targets_add(w, "tcp", &p->private);
-    attack_add(w, "tcp");
     word_add(w, TARGET_MAIL);
     word_add(w, TARGET_NO_MAIL);
     targets_add(w, "udp", &p->private);
-    targets_add(w, "udp", &p->multicast);
+    for (size_t i = 0; i < p->multicast.count; i++)
+        word_add(w, p->multicast.text[i]);
 }
 
 /*
