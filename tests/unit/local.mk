@@ -402,6 +402,7 @@ ctl_tests = \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_files \
 	%D%/test_ctl_login \
+	%D%/test_ctl_said \
 	%D%/test_ctl_say \
 	%D%/test_ctl_setup_edit \
 	%D%/test_ctl_setup_host \
@@ -442,6 +443,8 @@ ctl_test_place = %D%/ctl_place.c %D%/ctl_place.h
 %C%_test_ctl_exit_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_login_SOURCES = %D%/test_ctl_login.c $(ctl_test_scene)
 %C%_test_ctl_login_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_said_SOURCES = %D%/test_ctl_said.c
+%C%_test_ctl_said_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_say_SOURCES = %D%/test_ctl_say.c
 %C%_test_ctl_say_LDADD = $(ctl_test_ldadd)
 ctl_setup_test_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
