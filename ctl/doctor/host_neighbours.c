@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
-#include "ctl/setup/text.h"
+#include "ctl/setup/file.h"
 
 #include "common/banned.h"
 
@@ -91,28 +91,58 @@ void check_abstract(struct doctor *d, struct doctor_line *l)
                    names.bytes);
 }
 
+/* The policy that is in force, for the trees in it: lines "trees = {...}", paths in quotes. */
+#define POLICY ATELIER_RUN_DIR "/policy"
+static struct text policy;
+
+static bool is_in_tree(const char *path)
+{
+    struct line line = {0};
+
+    while (line_next(&policy, &line)) {
+        const char *end = line.start + line.size, *at = memmem(line.start, line.size, "trees =", 7);
+
+        while (at && (at = memchr(at, '"', (size_t)(end - at)))) {
+            const char *tree = at + 1, *quote = memchr(tree, '"', (size_t)(end - tree));
+            size_t size = quote ? (size_t)(quote - tree) : 0;
+
+            if (size > 0 && strncmp(path, tree, size) == 0 && path[size] == '/')
+                return true;
+            at = quote ? quote + 1 : NULL;
+        }
+    }
+    return false;
+}
+
 /* What of the host's tree is in that of sessions, and reached by anybody there. */
 static bool is_shared(const char *path, unsigned flags, unsigned type)
 {
     struct stat st;
 
-    return strncmp(path, "/usr/", 5) == 0 && is_open(flags, type) && stat(path, &st) == 0 &&
-           S_ISSOCK(st.st_mode) && (st.st_mode & S_IWOTH) != 0;
+    return (strncmp(path, "/usr/", 5) == 0 || is_in_tree(path)) && is_open(flags, type) &&
+           stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & S_IWOTH) != 0;
 }
 
 void check_usr_sockets(struct doctor *d, struct doctor_line *l)
 {
+    cleanup_file struct file in_force = {0};
     cleanup_text struct text names = {0};
     FILE *out = text_begin(&names);
-    size_t count;
-    int r = table_read(is_shared, out, &count);
+    size_t count = 0;
+    int r = file_read(POLICY, &in_force);
+
+    policy = in_force.text;
+    if (r == 0)
+        r = table_read(is_shared, out, &count);
+    policy = (struct text){0};
 
     (void)d;
     text_end(&names, out);
     if (r < 0)
-        doctor_say(l, DOCTOR_UNKNOWN, PROC_UNIX ": %s", strerror(-r));
+        doctor_say(l, DOCTOR_UNKNOWN, PROC_UNIX ", " POLICY ": %s", strerror(-r));
     else if (count > 0)
         doctor_say(l, DOCTOR_FAIL, "sessions can talk to %s", names.bytes);
     else
-        doctor_say(l, DOCTOR_PASS, "no socket below /usr that everybody may talk to");
+        doctor_say(l, DOCTOR_PASS,
+                   "no socket below /usr, or in a tree of the policy, that everybody may talk to");
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/ids.h"
 #include "ctl/answer.h"
@@ -11,6 +12,7 @@
 #include "ctl/doctor/facts.h"
 #include "ctl/index_verify.h"
 #include "ctl/setup/file.h"
+#include "ctl/setup/host.h"
 #include "ctl/setup/nsswitch.h"
 #include "ctl/setup/program.h"
 
@@ -62,6 +64,22 @@ void check_nsswitch(struct doctor *d, struct doctor_line *l)
     }
     if (!text_is_same(&f.text, &wanted))
         doctor_say(l, DOCTOR_FAIL, NSSWITCH ": the line initgroups does not ask atelier");
+}
+
+/* Programs that AppArmor confines look people up, too, and read the index then. */
+void check_apparmor(struct doctor *d, struct doctor_line *l)
+{
+    static const char rule[] = ATELIER_SYSCONF_DIR "/apparmor.d/abstractions/nameservice.d/atelier";
+    char enabled[8];
+
+    (void)d;
+    if (text_file_read("/sys/module/apparmor/parameters/enabled", enabled, sizeof(enabled)) < 0 ||
+        enabled[0] != 'Y')
+        doctor_say(l, DOCTOR_SKIP, "this kernel does not confine programs by AppArmor");
+    else if (access(rule, R_OK) < 0)
+        doctor_say(l, DOCTOR_FAIL, "%s: %s", rule, strerror(errno));
+    else
+        doctor_say(l, DOCTOR_PASS, "%s is there", rule);
 }
 
 /* It is loaded into every process of the host: whoever may write to it is root. */

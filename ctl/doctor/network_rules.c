@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* network_rules.c - the rules that the host has, and who else writes some. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "ctl/doctor/attempts.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
 #include "ctl/say.h"
@@ -78,6 +81,63 @@ static void family_look(const char *save, struct doctor_line *l)
                    chain_count(&saved, "OUTPUT"), chain_count(&saved, "ATELIER"));
 }
 
+/* --- do they count? --------------------------------------------------------------------------- */
+
+/* Packets that were refused, as the rules have counted them. Return: 0 or a negative errno. */
+static int refused_count(const char *save, uint64_t *ret)
+{
+    cleanup_text struct text saved = {0};
+    struct line line = {0};
+    int r = program_run(ARGV(save, "-c", "-t", "filter"), TIMEOUT_S, &saved);
+
+    if (r != 0)
+        return r < 0 ? r : -EIO;
+    *ret = 0;
+    while (line_next(&saved, &line)) {
+        uint64_t packets;
+        int end = 0;
+
+        /* "[12:720] -A ATELIER-NO ..." */
+        if (sscanf(line.start, "[%" SCNu64 ":%*u] -A ATELIER-NO %n", &packets, &end) == 1 &&
+            end > 0)
+            *ret += packets;
+    }
+    return 0;
+}
+
+/*
+ * Rules that are there and count nothing are not what refuses. In the report before the checks that
+ * read what a run had tried: so it is tried between the two looks.
+ */
+void check_rule_counters(struct doctor *d, struct doctor_line *l)
+{
+    static const struct {
+        const char *save, *name;
+    } families[] = {{"/usr/sbin/iptables-save", "IPv4"}, {"/usr/sbin/ip6tables-save", "IPv6"}};
+    size_t count = facts_has_ipv6() ? 2 : 1;
+    uint64_t before[2] = {0}, after[2] = {0};
+    const struct said *said;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = refused_count(families[i].save, &before[i]);
+    said = attempts(d, PROBE_PUBLIC);
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = refused_count(families[i].save, &after[i]);
+    if (said->why[0]) {
+        doctor_say(l, DOCTOR_UNKNOWN, "no run tried anything: %s", said->why);
+        return;
+    }
+    if (r < 0) {
+        doctor_say(l, DOCTOR_UNKNOWN, "iptables-save -c: %s", strerror(-r));
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        doctor_say(l, after[i] > before[i] ? DOCTOR_PASS : DOCTOR_FAIL,
+                   "%s: %" PRIu64 " packets refused before a run tried, %" PRIu64 " after",
+                   families[i].name, before[i], after[i]);
+}
+
 void check_rules_v4(struct doctor *d, struct doctor_line *l)
 {
     (void)d;
@@ -113,6 +173,37 @@ void check_resolver(struct doctor *d, struct doctor_line *l)
         doctor_say(l, DOCTOR_UNKNOWN, "/proc: %s", strerror(-r));
     else if (r == 0)
         doctor_say(l, DOCTOR_WARN, "none: participants resolve no names of hosts");
+}
+
+/* Rules of one program are not seen by the other, and which of two tables is asked first depends.
+ */
+void check_iptables(struct doctor *d, struct doctor_line *l)
+{
+    static const char *const programs[] = {"/usr/sbin/iptables", "/usr/sbin/ip6tables"};
+    char *versions[2] = {NULL, NULL};
+    bool is_same = false;
+
+    (void)d;
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_text struct text output = {0};
+        int r = program_run(ARGV(programs[i], "--version"), TIMEOUT_S, &output);
+
+        if (r != 0)
+            doctor_say(l, DOCTOR_UNKNOWN, "%s --version: %s", programs[i],
+                       r < 0 ? strerror(-r) : "failed");
+        else
+            versions[i] = text_format("%.*s", (int)strcspn(output.bytes, "\n"), output.bytes);
+    }
+    /* "iptables v1.8.9 (nf_tables)" and "ip6tables v1.8.9 (nf_tables)" */
+    if (versions[0] && versions[1]) {
+        const char *v4 = strchr(versions[0], ' '), *v6 = strchr(versions[1], ' ');
+
+        is_same = v4 && v6 && strcmp(v4, v6) == 0;
+        doctor_say(l, is_same ? DOCTOR_PASS : DOCTOR_WARN, "%s%s%s", versions[0],
+                   is_same ? ", and ip6tables the same" : ", but ", is_same ? "" : versions[1]);
+    }
+    free(versions[0]);
+    free(versions[1]);
 }
 
 /* Whoever writes rules, too. Ours are put back; but it should be known who is there. */

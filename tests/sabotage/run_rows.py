@@ -65,7 +65,7 @@ KEPT = tuple(f"test_netkeep.py::test_what_others_change_is_put_back[{name}]"
 # it finds nothing else; single checks are among the tests of other rows.
 NO_FILTER = ("net-sockets", "net-listen", "user-namespaces", "io-uring", "keyrings", "kernel-calls",
              "kernel-entries", "abstract-sockets", "other-processes", "receipt")
-NO_RULES = ("rules-v4", "net-loopback", "net-own", "net-private", "net-multicast", "net-mail",
+NO_RULES = ("rules-v4", "rule-counters", "net-loopback", "net-own", "net-private", "net-multicast", "net-mail",
             "fake-service")
 
 CONNECTIONS = ("test_net.py::test_one_user_does_not_take_all_connections",
