@@ -254,6 +254,7 @@ struct wire_receipt {
     uint32_t mount_loose; /* how many lack nosuid, or, not being /dev or /dev/pts, nodev */
     uint32_t filter_how;  /* enum wire_filter_how */
     uint8_t filter_sha256[WIRE_HASH_SIZE]; /* of its instructions, struct sock_filter each */
+    uint32_t net_group; /* 1: the rules match the group of its leaf, too, whatever the UID */
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX
@@ -391,6 +392,10 @@ struct wire_status {
     uint32_t limits_grouped;        /* bits of enum wire_limit: control groups limit it */
     uint32_t limits_watched;        /* likewise: sessiond looks, and ends what is over */
     struct wire_canary_cost canary_cost;
+    uint32_t net_group;             /* 1: the rules match by control group, too */
+    uint32_t names; /* that the policy lets through; those without an answer at the last look-up */
+    uint32_t names_failed;
+    uint32_t names_refused; /* that have an address that is refused */
 };
 
 /* --- sessions ------------------------------------------------------------------------------ */

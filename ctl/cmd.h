@@ -49,6 +49,7 @@
     X("restore", NULL, cmd_restore, "take the registry from a backup")                             \
     X("policy", "check", cmd_policy_check, "say whether the policy can be read")                   \
     X("policy", "show", cmd_policy_show, "show all of the policy")                                 \
+    X("policy", "names", cmd_policy_names, "show what the names of the policy stand for")          \
     X("policy", "explain", cmd_policy_explain, "show what the policy gives to a user")             \
     X("skill", "add", cmd_skill_add, "keep a directory of scripts for runs and sessions")          \
     X("skill", "list", cmd_skill_list, "list the skills")                                          \

@@ -96,6 +96,7 @@ static char *who_text(const struct passwd *user)
     return fclose(f) == 0 ? text : NULL;
 }
 
+/* @value, @file: may be NULL. */
 static int hand_over(const char *option, const char *value, const char *file)
 {
     const char *argv[] = {"sessiond", option, value ? value : file, value ? file : NULL, NULL};
@@ -118,6 +119,10 @@ static const struct argp show_argp = {
     .args_doc = "[FILE]",
     .doc = "Show all values and profiles, those that are shipped too. With FILE: of that file; "
            "what is in force is in " ATELIER_RUN_DIR "/policy."};
+static const struct argp names_argp = {
+    .doc = "Show what the names in allow (atelier.conf(5), network) stand for, as the running "
+           "sessiond knows it: the last answer, the addresses that are let through, and how many "
+           "were refused or left out."};
 static const struct argp explain_argp = {
     .parser = policy_parse,
     .args_doc = "NAME [FILE]",
@@ -141,6 +146,14 @@ int cmd_policy_show(struct options *opt, int argc, char **argv)
     if (argp_parse(&show_argp, argc, argv, 0, NULL, &args) != 0)
         return CTL_USAGE;
     return hand_over("--show-policy", NULL, args.file);
+}
+
+int cmd_policy_names(struct options *opt, int argc, char **argv)
+{
+    (void)opt;
+    if (argp_parse(&names_argp, argc, argv, 0, NULL, NULL) != 0)
+        return CTL_USAGE;
+    return hand_over("--show-names", NULL, NULL);
 }
 
 int cmd_policy_explain(struct options *opt, int argc, char **argv)

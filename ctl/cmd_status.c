@@ -19,6 +19,8 @@ struct health {
     int sessiond, disk_required;
     json_t *canary_age, *canary_cost, *net_connections;
     const char *memory, *pids, *cpu; /* who keeps the limit */
+    json_t *names; /* or NULL */
+    int net_group;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
 
@@ -27,7 +29,7 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
     return json_unpack_ex(json, ret_error, 0,
                           "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:{s:s, s:s, s:s}, s:s, "
                           "s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
-                          "s:o}",
+                          "s:o, s?b, s?o}",
                           "status", &ret_h->status, "version", &ret_h->version, "sessiond",
                           &ret_h->sessiond, "canary", &ret_h->canary, "canary_what",
                           &ret_h->canary_what, "canary_age_ms", &ret_h->canary_age, "canary_cost",
@@ -37,20 +39,21 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
                           &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
                           &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups,
                           "ids_free", &ret_h->ids_free, "generation", &ret_h->generation,
-                          "net_connections", &ret_h->net_connections);
+                          "net_connections", &ret_h->net_connections, "net_group",
+                          &ret_h->net_group, "names", &ret_h->names);
 }
 
-static json_int_t cost_of(const json_t *cost, const char *key)
+static json_int_t number_of(const json_t *object, const char *key)
 {
-    return json_integer_value(json_object_get(cost, key));
+    return json_integer_value(json_object_get(object, key));
 }
 
 /* What the canary costs: a round, and each of those who asked. */
 static void cost_add(struct table *t, const json_t *cost)
 {
-    json_int_t rounds = cost_of(cost, "rounds"), asked = cost_of(cost, "asked");
-    json_int_t cpu_us = cost_of(cost, "cpu_probe_us") + cost_of(cost, "cpu_listener_us") +
-                        cost_of(cost, "cpu_sessiond_us");
+    json_int_t rounds = number_of(cost, "rounds"), asked = number_of(cost, "asked");
+    json_int_t cpu_us = number_of(cost, "cpu_probe_us") + number_of(cost, "cpu_listener_us") +
+                        number_of(cost, "cpu_sessiond_us");
 
     if (rounds == 0 || asked == 0)
         return;
@@ -58,8 +61,20 @@ static void cost_add(struct table *t, const json_t *cost)
     table_addf(t,
                "%" JSON_INTEGER_FORMAT " for %" JSON_INTEGER_FORMAT " questions; %.2f ms each, of "
                "the processor %.2f ms; %.3f ms a question",
-               rounds, asked, (double)cost_of(cost, "wall_us") / 1000 / (double)rounds,
+               rounds, asked, (double)number_of(cost, "wall_us") / 1000 / (double)rounds,
                (double)cpu_us / 1000 / (double)rounds, (double)cpu_us / 1000 / (double)asked);
+}
+
+/* Those that the policy lets through, if there are any. */
+static void names_add(struct table *t, const json_t *names)
+{
+    if (number_of(names, "listed") == 0)
+        return;
+    table_add(t, "listed names");
+    table_addf(t,
+               "%" JSON_INTEGER_FORMAT ", without an answer %" JSON_INTEGER_FORMAT
+               ", with a refused address %" JSON_INTEGER_FORMAT,
+               number_of(names, "listed"), number_of(names, "unanswered"), number_of(names, "refused"));
 }
 
 static void health_print(const struct health *h)
@@ -82,7 +97,9 @@ static void health_print(const struct health *h)
         table_add(t, "not asked yet; the next run or session asks");
     cost_add(t, h->canary_cost);
     table_add(t, "network rules");
-    table_addf(t, "revision %" JSON_INTEGER_FORMAT, h->net_revision);
+    table_addf(t, "revision %" JSON_INTEGER_FORMAT "%s", h->net_revision,
+               h->net_group ? ", by user and control group" : ", by user");
+    names_add(t, h->names);
     table_add(t, "connections");
     if (json_is_integer(h->net_connections))
         table_addf(t, "%" JSON_INTEGER_FORMAT " of one user at most",

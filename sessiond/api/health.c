@@ -122,6 +122,14 @@ static json_t *json_of_limits(const struct wire_status *m)
     return all;
 }
 
+/* @m: as below. */
+static json_t *names(const struct wire_status *m)
+{
+    return json_pack("{s:I, s:I, s:I}", "listed", (json_int_t)(m ? m->names : 0), "unanswered",
+                     (json_int_t)(m ? m->names_failed : 0), "refused",
+                     (json_int_t)(m ? m->names_refused : 0));
+}
+
 /* @m: NULL if sessiond does not answer. */
 static void answer(struct request *rq, const struct wire_status *m)
 {
@@ -150,8 +158,11 @@ static void answer(struct request *rq, const struct wire_status *m)
         (json_int_t)n.groups, "ids_free", (json_int_t)n.ids_free, "generation",
         (json_int_t)n.generation, "net_connections",
         m && m->net_connections ? json_integer(m->net_connections) : json_null());
-    if (body)
-        (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
+    if (body) {
+            (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
+        (void)json_object_set_new(body, "net_group", json_boolean(m && m->net_group != 0));
+        (void)json_object_set_new(body, "names", names(m));
+    }
     request_answer(rq, is_ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, body);
 }
 

@@ -73,7 +73,7 @@ static bool is_session_id(const char id[WIRE_SESSION_ID_SIZE])
 static bool receipt_is_good(const struct wire_receipt *r)
 {
     return r->group_count <= WIRE_GROUPS_MAX && r->cgroup_mode <= WIRE_CGROUP_V2 &&
-           r->filter_how < WIRE_FILTER__COUNT && r->disk < WIRE_DISK__COUNT &&
+           r->filter_how < WIRE_FILTER__COUNT && r->disk < WIRE_DISK__COUNT && r->net_group <= 1 &&
            IS_TEXT(r->cgroup_leaf);
 }
 
@@ -81,7 +81,7 @@ static bool status_is_good(const struct wire_status *m)
 {
     return m->canary <= WIRE_CANARY_NO_TARGET && m->cgroup_mode <= WIRE_CGROUP_V2 &&
            IS_TEXT(m->canary_what) && m->disk < WIRE_DISK__COUNT && m->disk_required <= 1 &&
-           IS_TEXT(m->disk_what);
+           IS_TEXT(m->disk_what) && m->net_group <= 1;
 }
 
 static bool ask_is_good(const struct wire_session_ask *m)

@@ -18,6 +18,7 @@
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/disk.h"
 #include "sessiond/monitor/net_count.h"
+#include "sessiond/monitor/net_follow.h"
 #include "sessiond/monitor/nscd.h"
 #include "sessiond/monitor/proc_watch.h"
 #include "sessiond/monitor/pwlock.h"
@@ -246,6 +247,8 @@ void core_status(const struct monitor *m, struct wire_status *ret_status)
         ret_status->limits_watched =
             (WIRE_LIMIT_MEMORY | WIRE_LIMIT_PIDS) & ~ret_status->limits_grouped;
     disk_report(m->disk, ret_status);
+    ret_status->net_group = m->net_cgroup != 0;
+    net_follow_report(m->net_follow, ret_status);
 }
 
 static void do_status_get(struct core *core, const void *msg, struct msg_extra *extra)

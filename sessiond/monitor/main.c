@@ -95,6 +95,7 @@ const char *argp_program_version = PACKAGE_STRING;
 #define OPTION_FILTER  260
 #define OPTION_LITE    261
 #define OPTION_LOOSE   262
+#define OPTION_NAMES   263
 
 static const struct argp_option options[] = {
     {"check-policy", OPTION_CHECK, "FILE", OPTION_ARG_OPTIONAL,
@@ -104,6 +105,8 @@ static const struct argp_option options[] = {
      "Show what of it gives more than what is shipped, and exit", 0},
     {"explain-policy", OPTION_EXPLAIN, "UID[:GID,...]", 0,
      "Show what this user gets by it, and exit", 0},
+    {"show-names", OPTION_NAMES, 0, 0,
+     "Show what the names of the policy stand for, as the running sessiond knows it, and exit", 0},
     {"show-filter", OPTION_FILTER, "run|login", 0,
      "Show the system calls that runs or sessions do not get, and exit", 0},
     {"remove-network-rules", OPTION_REMOVE_RULES, 0, 0,
@@ -153,6 +156,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not an address", arg);
             return EINVAL;
         }
+    case OPTION_NAMES:
+        d->tool = POLICY_TOOL_NAMES;
+        return 0;
     case 'g':
     case OPTION_LITE:
         if (arg[0] != '/' || d->groups.v2_dir) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/wire.h"
 #include "policy/policy.h"
 #include "sessiond/monitor/net_limit.h"
 #include "sessiond/monitor/scope.h"
@@ -48,5 +49,15 @@ struct monitor {
     uint32_t session_tags;    /* the last one given out */
     struct scope scope;
 };
+
+/*
+ * Do the rules match the group of this receipt's leaf? Their second jump is about the directory of
+ * all leaves; in version 1 alone there is no such leaf.
+ */
+static inline bool net_group_has(const struct monitor *m, const struct wire_receipt *r)
+{
+    return m->net_cgroup != 0 && r->cgroup_leaf[0] != '\0' &&
+           (r->cgroup_mode == WIRE_CGROUP_V2 || r->cgroup_mode == WIRE_CGROUP_V2_LITE);
+}
 
 #endif

@@ -311,6 +311,17 @@ int net_follow_new(struct monitor *m, struct net_config *config)
     return 0;
 }
 
+void net_follow_report(const struct net_follow *f, struct wire_status *st)
+{
+    const struct names *names = &f->config->names;
+
+    st->names = names->count;
+    for (uint32_t i = 0; i < names->count; i++) {
+        st->names_failed += names->entries[i].state == NAMES_FAILED;
+        st->names_refused += names->entries[i].refused > 0;
+    }
+}
+
 int net_follow_show(FILE *to)
 {
     static struct names names;

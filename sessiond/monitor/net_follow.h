@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "common/wire.h"
 #include "sessiond/monitor/monitor.h"
 #include "sessiond/monitor/net.h"
 
@@ -33,6 +34,9 @@ int net_follow_new(struct monitor *m, struct net_config *config);
 
 /* config->policy is another, or may be: look everything up now. The caller loads the rules. */
 void net_follow_policy(struct net_follow *f);
+
+/* How many names there are, and what is wrong with some of them. */
+void net_follow_report(const struct net_follow *f, struct wire_status *st);
 
 /* What names stand for, as the running sessiond knows it. Return: 0 or a negative errno. */
 int net_follow_show(FILE *to);

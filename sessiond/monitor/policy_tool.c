@@ -12,6 +12,7 @@
 #include "common/wire.h"
 #include "policy/filter.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/net_follow.h"
 #include "sessiond/monitor/policy_warn.h"
 
 #include "common/banned.h"
@@ -135,6 +136,17 @@ static int filter_explain(const char *profile)
     return EX_USAGE;
 }
 
+/* Of the sessiond that runs, or did: what it has saved. */
+static int names_show(void)
+{
+    int r = net_follow_show(stdout);
+
+    if (r == 0 || r == -ENOENT)
+        return 0;
+    (void)fprintf(stderr, "sessiond: what it knows of names cannot be read: %s\n", strerror(-r));
+    return r == -EIO ? EX_IOERR : EX_NOINPUT;
+}
+
 static int policy_get(const char *file, struct policy *policy)
 {
     struct config_error error;
@@ -166,7 +178,8 @@ static int check(const struct policy *policy, const char *where)
 int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
 {
     static struct policy policy;
-    int code = tool == POLICY_TOOL_FILTER ? 0 : policy_get(file, &policy);
+    bool needs_policy = tool != POLICY_TOOL_FILTER && tool != POLICY_TOOL_NAMES;
+    int code = needs_policy ? policy_get(file, &policy) : 0;
 
     if (code != 0)
         return code;
@@ -187,6 +200,9 @@ int policy_tool_run(enum policy_tool tool, const char *file, const char *who)
         break;
     case POLICY_TOOL_FILTER:
         code = filter_explain(who);
+        break;
+    case POLICY_TOOL_NAMES:
+        code = names_show();
         break;
     }
     return fflush(stdout) != 0 || ferror(stdout) ? EX_IOERR : code;

@@ -16,6 +16,7 @@ enum policy_tool {
     POLICY_TOOL_LOOSENED,
     POLICY_TOOL_EXPLAIN,
     POLICY_TOOL_FILTER,
+    POLICY_TOOL_NAMES, /* not of a file: as the running sessiond knows them */
 };
 
 /**

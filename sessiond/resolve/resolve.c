@@ -34,7 +34,7 @@
 #include "common/banned.h"
 
 #define DEADLINE_MS 8000
-#define TIMEOUT_MS  1500 /* for one question to one resolver; doubled at the second try */
+#define TIMEOUT_MS  1200 /* for one question to one resolver; doubled at the second try */
 #define TRIES       2
 
 struct question {

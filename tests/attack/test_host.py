@@ -44,7 +44,7 @@ def test_n33_translation_leads_nowhere_new(inside, alice):
         for address in PUBLISHED:
             assert re.fullmatch(REFUSED, where.in_run("tcp", address))
             assert re.fullmatch(REFUSED, where.in_session(inside, "tcp", address))
-        with firewall.rules_out(1):
+        with firewall.rules_out(firewall.JUMP):
             got = [where.plain(alice, "tcp", address) for address in PUBLISHED]
     assert got == ["through world 10.9.0.2", "through host 127.0.0.1"]
 

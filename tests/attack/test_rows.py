@@ -73,7 +73,7 @@ def bait(workshop, alice):
 @pytest.fixture(scope="module")
 def without_rules(bait, alice):
     """What the plain process is told while the network rules are away: all of those rows at once."""
-    with firewall.rules_out(1):
+    with firewall.rules_out(firewall.JUMP):
         return {each: where.plain(alice, *each.attack) for each in rows.ROWS
                 if rows.RULES_OUT in each.needs}
 

@@ -86,7 +86,7 @@ def test_the_rules_hold_for_the_uid_not_for_the_run(protocol, alice):
 def test_without_the_rules_the_same_probes_arrive(protocol, alice):
     """Positive control of all of the above: it is the rules that refuse."""
     wanted = [address for address in REFUSED + ALLOWED if address not in NOT_ANSWERED]
-    with firewall.rules_out(1):
+    with firewall.rules_out(firewall.JUMP):
         got = probe_as(alice, protocol, *wanted)
     assert {address: word for address, (word, _) in got.items() if not is_reached(word)} == {}
 
@@ -220,7 +220,7 @@ def test_a_connection_from_before_the_rules_is_cut(alice):
     argv = ["setpriv", f"--reuid={alice}", f"--regid={alice}", "--clear-groups", lab.PYTHON, "-I",
             "-c", code]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
-        with firewall.rules_out(1):
+        with firewall.rules_out(firewall.JUMP):
             client.stdin.write("\n")
             client.stdin.flush()
             assert client.stdout.readline() == "world 10.9.0.2\n"

@@ -18,7 +18,7 @@ SECRET = "session secret"
 # Of this host: in the world's network, to itself, and IPv6.
 OWN = ("198.51.100.1", "127.0.0.1", "203.0.113.5", "2001:db8:1::1", "::1")
 FROM_WORLD = ("198.51.100.1", "2001:db8:1::1")
-JUMP, DROP = 1, 2  # lines of OUTPUT
+JUMP, DROP = firewall.JUMP, firewall.DROP
 NOBODY, ALL = [0, 0], [10, 10]
 
 # ADDRESS PORT BACKLOG: answers everybody who gets through.
