@@ -305,8 +305,15 @@ test_netrules_seen_CPPFLAGS = $(policy_test_cppflags)
 test_netrules_seen_LDADD = $(policy_test_ldadd)
 
 # --- the kernel's news of the firewall
-check_PROGRAMS += test_net_news
-TESTS += test_net_news
+check_PROGRAMS += test_net_link test_net_names test_net_news
+TESTS += test_net_link test_net_names test_net_news
+test_net_link_SOURCES = %D%/test_net_link.c %D%/netrules_lab.c %D%/netrules_lab.h \
+	sessiond/monitor/net_link.c
+test_net_link_CPPFLAGS = $(policy_test_cppflags)
+test_net_link_LDADD = $(policy_test_ldadd)
+test_net_names_SOURCES = %D%/test_net_names.c sessiond/monitor/net_names.c
+test_net_names_CPPFLAGS = $(policy_test_cppflags)
+test_net_names_LDADD = $(policy_test_ldadd)
 test_net_news_SOURCES = %D%/test_net_news.c %D%/netrules_lab.c %D%/netrules_lab.h \
 	sessiond/monitor/net_news.c
 test_net_news_CPPFLAGS = $(policy_test_cppflags)
