@@ -123,6 +123,8 @@ def enforcement(on):
 
 @pytest.mark.long
 def test_limits_that_are_counted_and_not_enforced_are_no_limits(quota):
+    # Not auto: without quota that would go on to images.
+    policy_put(quota, LIMITS + "disk { backend = quota }\n")
     assert enforcement(quota, False) == 0
     try:
         assert run_of(quota, "alice", "print(1)")[0] == "setup_failed"
@@ -130,7 +132,7 @@ def test_limits_that_are_counted_and_not_enforced_are_no_limits(quota):
         assert status(quota)["disk"] == "none"
         word, message, *_ = run_of(quota, "alice", "print(1)")
         assert word == "setup_failed" and "the policy requires it" in message, message
-        policy_put(quota, "user { disk = 64M }\ndisk { required = false }\n")
+        policy_put(quota, "user { disk = 64M }\ndisk { backend = quota\n required = false }\n")
         word, _, _, limits = run_of(quota, "alice", "print(1)")
         assert (word, limits) == ("ok", {"mode": "none", "bytes": None, "files": None})
     finally:
@@ -166,7 +168,8 @@ def image_gone(uid):
     return os.path.ismount("/home/atelier/ivy"), os.stat("/home/atelier/ivy").st_uid
 
 
-def test_an_image_gets_out_of_the_units_namespace_to_the_host(quota):
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_an_image_gets_out_of_the_units_namespace_to_the_host(quota, killed):
     policy_put(quota, IMAGE.format(idle="1h"))
     try:
         word, message, limits, uid, apart, seen = image_user(quota)
@@ -174,7 +177,8 @@ def test_an_image_gets_out_of_the_units_namespace_to_the_host(quota):
         assert apart and limits == {"mode": "image", "bytes": 64 * MIB, "files": 1008}
         assert seen
         # The next sessiond finds what one that was killed has left mounted.
-        quota.sh("systemctl kill -s KILL --kill-whom=main sessiond")
+        if killed:
+            quota.sh("systemctl kill -s KILL --kill-whom=main sessiond")
         policy_put(quota, IMAGE.format(idle="100ms"))
         assert image_gone(quota, uid) == [False, 0]
         word, _, out, _ = run_of(quota, "ivy", "print(open('kept').read())")
