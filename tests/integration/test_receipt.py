@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: ISC
 # test_receipt.py - a receipt is what the kernel says: asked again, by somebody else.
 import contextlib
-import ctypes
 import hashlib
 import os
 import signal
@@ -9,38 +8,12 @@ import sqlite3
 
 import lab
 import pytest
+from tracing import INSTRUCTION_SIZE, filter_of
 
-libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-libc.ptrace.restype = ctypes.c_long
-# linux/ptrace.h
-SEIZE, INTERRUPT, DETACH, SECCOMP_GET_FILTER = 0x4206, 0x4207, 17, 0x420c
-WALL = 0x40000000
-INSTRUCTIONS_MAX, INSTRUCTION_SIZE = 4096, 8
 LIMITS = {"nproc": "Max processes", "nofile": "Max open files", "fsize": "Max file size",
           "core": "Max core file size", "memlock": "Max locked memory",
           "msgqueue": "Max msgqueue size", "rtprio": "Max realtime priority",
           "nice": "Max nice priority", "cpu": "Max cpu time"}
-
-
-def ptrace(request, pid, address=0, data=0):
-    result = libc.ptrace(request, pid, address, data)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
-def filter_of(pid):
-    """The program that the kernel has of a process, as bytes."""
-    ptrace(SEIZE, pid)
-    try:
-        ptrace(INTERRUPT, pid)
-        os.waitpid(pid, WALL)
-        room = ctypes.create_string_buffer(INSTRUCTIONS_MAX * INSTRUCTION_SIZE)
-        count = ptrace(SECCOMP_GET_FILTER, pid, 0, ctypes.addressof(room))
-        return room.raw[:count * INSTRUCTION_SIZE]
-    finally:
-        ptrace(DETACH, pid)
 
 
 @pytest.fixture(name="kernel_shows", scope="module")
