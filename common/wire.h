@@ -392,7 +392,7 @@ struct wire_status {
     uint32_t limits_grouped;        /* bits of enum wire_limit: control groups limit it */
     uint32_t limits_watched;        /* likewise: sessiond looks, and ends what is over */
     struct wire_canary_cost canary_cost;
-    uint32_t net_group;             /* 1: the rules match by control group, too */
+    uint32_t net_group; /* 1: the rules match by control group, too */
     uint32_t names; /* that the policy lets through; those without an answer at the last look-up */
     uint32_t names_failed;
     uint32_t names_refused; /* that have an address that is refused */

@@ -19,28 +19,27 @@ struct health {
     int sessiond, disk_required;
     json_t *canary_age, *canary_cost, *net_connections;
     const char *memory, *pids, *cpu; /* who keeps the limit */
-    json_t *names; /* or NULL */
+    json_t *names;                   /* or NULL */
     int net_group;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
 
 static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_error)
 {
-    return json_unpack_ex(json, ret_error, 0,
-                          "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:{s:s, s:s, s:s}, s:s, "
-                          "s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
-                          "s:o, s?b, s?o}",
-                          "status", &ret_h->status, "version", &ret_h->version, "sessiond",
-                          &ret_h->sessiond, "canary", &ret_h->canary, "canary_what",
-                          &ret_h->canary_what, "canary_age_ms", &ret_h->canary_age, "canary_cost",
-                          &ret_h->canary_cost, "net_revision", &ret_h->net_revision, "cgroup_mode",
-                          &ret_h->cgroup_mode, "limits", "memory", &ret_h->memory, "pids",
-                          &ret_h->pids, "cpu", &ret_h->cpu, "disk", &ret_h->disk, "disk_required",
-                          &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
-                          &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups,
-                          "ids_free", &ret_h->ids_free, "generation", &ret_h->generation,
-                          "net_connections", &ret_h->net_connections, "net_group",
-                          &ret_h->net_group, "names", &ret_h->names);
+    return json_unpack_ex(
+        json, ret_error, 0,
+        "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:{s:s, s:s, s:s}, s:s, "
+        "s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
+        "s:o, s?b, s?o}",
+        "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
+        "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
+        &ret_h->canary_age, "canary_cost", &ret_h->canary_cost, "net_revision",
+        &ret_h->net_revision, "cgroup_mode", &ret_h->cgroup_mode, "limits", "memory",
+        &ret_h->memory, "pids", &ret_h->pids, "cpu", &ret_h->cpu, "disk", &ret_h->disk,
+        "disk_required", &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
+        &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups, "ids_free",
+        &ret_h->ids_free, "generation", &ret_h->generation, "net_connections",
+        &ret_h->net_connections, "net_group", &ret_h->net_group, "names", &ret_h->names);
 }
 
 static json_int_t number_of(const json_t *object, const char *key)
@@ -74,7 +73,8 @@ static void names_add(struct table *t, const json_t *names)
     table_addf(t,
                "%" JSON_INTEGER_FORMAT ", without an answer %" JSON_INTEGER_FORMAT
                ", with a refused address %" JSON_INTEGER_FORMAT,
-               number_of(names, "listed"), number_of(names, "unanswered"), number_of(names, "refused"));
+               number_of(names, "listed"), number_of(names, "unanswered"),
+               number_of(names, "refused"));
 }
 
 static void health_print(const struct health *h)

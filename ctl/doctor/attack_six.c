@@ -183,8 +183,8 @@ void check_fork_bomb(struct doctor *d, struct doctor_line *l)
     said = said_parse(result.output ? result.output : "");
     line = one(l, said, "forks", "all");
     if (line && line->verdict == SAID_REACHED && !terms_has_groups(terms))
-        doctor_say(l, DOCTOR_WARN, "it had %lu processes: those of all of a user's are counted alone",
-                   tried);
+        doctor_say(l, DOCTOR_WARN,
+                   "it had %lu processes: those of all of a user's are counted alone", tried);
     else if (line && line->verdict == SAID_REACHED)
         doctor_say(l, DOCTOR_FAIL, "it had %lu processes", tried);
     else if (line && strcmp(line->error, "EAGAIN") != 0)

@@ -159,7 +159,7 @@ static void answer(struct request *rq, const struct wire_status *m)
         (json_int_t)n.generation, "net_connections",
         m && m->net_connections ? json_integer(m->net_connections) : json_null());
     if (body) {
-            (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
+        (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
         (void)json_object_set_new(body, "net_group", json_boolean(m && m->net_group != 0));
         (void)json_object_set_new(body, "names", names(m));
     }
