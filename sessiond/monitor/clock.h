@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* clock.h - monotonic time. */
+/* clock.h - monotonic time, and the time of day. */
 #ifndef ATELIER_CLOCK_H
 #define ATELIER_CLOCK_H
 
@@ -19,6 +19,15 @@ static inline int64_t clock_us(void)
 static inline int64_t clock_ms(void)
 {
     return clock_us() / 1000 + 1;
+}
+
+/* Microseconds since 1970, by the host's clock. */
+static inline int64_t clock_wall_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
 static inline struct timeval ms_timeval(int64_t ms)

@@ -60,6 +60,7 @@ monitor_sources = \
 	%D%/session_memory.c \
 	%D%/session_init.c %D%/session_init.h \
 	%D%/session_internal.h \
+	%D%/session_lease.c \
 	%D%/session_offer.c %D%/session_offer.h \
 	%D%/session_store.c %D%/session_store.h \
 	%D%/skills.c %D%/skills.h \

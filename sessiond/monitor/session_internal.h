@@ -16,6 +16,7 @@
 #include "sessiond/monitor/session.h"
 #include "sessiond/monitor/session_store.h"
 #include "sessiond/monitor/spawned.h"
+#include "sessiond/monitor/utmp.h"
 
 /* Connections that are no session yet count, too. */
 #define DOOR_MAX (WIRE_SESSIONS_MAX + 64)
@@ -98,6 +99,17 @@ void session_end(struct session *s, enum wire_session_end end);
 
 /* The init is reaped, and with it every process of the session: records, api, memory. */
 void session_over(struct session *s);
+
+/* Say so to the login; nothing if it is gone. */
+void session_say(struct session *s, enum session_type type);
+
+/* The api hears of a session that lives. */
+void session_tell_started(const struct session *s);
+
+/* What utmp and wtmp have of it. */
+void session_utmp_entry(const struct session *s, struct utmp_entry *ret);
+
+/* --- session_lease.c */
 
 /* LEASE came in state OPENED. May free the session. */
 void session_lease(struct session *s, const struct session_lease *msg);
