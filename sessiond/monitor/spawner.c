@@ -62,14 +62,16 @@ static void report_failure(int sock, enum wire_step step, int error, const char 
 
 static uint64_t namespaces(const struct spawn_request *req)
 {
-    uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+    uint64_t flags = CLONE_NEWNS | CLONE_NEWUTS;
 
+    if (!SABOTAGED("ipcns"))
+        flags |= CLONE_NEWIPC;
     if (!cgroup_is_entered_by_init(req))
         flags |= CLONE_NEWCGROUP;
     if (!SABOTAGED("pidns"))
         flags |= CLONE_NEWPID;
     /* Never CLONE_NEWUSER: the owner rules match the real uid (see DESIGN in ARCHITECTURE.md). */
-    if (req->net != WIRE_NET_PUBLIC)
+    if (req->net != WIRE_NET_PUBLIC && !SABOTAGED("netns"))
         flags |= CLONE_NEWNET;
     return flags;
 }
@@ -183,7 +185,7 @@ static _Noreturn void spawner_main(const struct spawner_setup *setup, int sock, 
         r = tree_enter_base(&setup->texts, &what);
     if (r == 0) {
         what = "bounding set";
-        r = bounding_set_drop();
+        r = SABOTAGED("bounding") ? 0 : bounding_set_drop();
     }
     hello.error = -r;
     str_cut(hello.what, sizeof(hello.what), what);
