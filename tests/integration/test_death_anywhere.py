@@ -259,7 +259,7 @@ def left_behind():
             "nss": sorted(os.listdir(f"{lab.STATE}/nss"))}
 
 
-KILLS, STORM_S = 60, 20
+KILLS, STORM_S = 60, 12
 KINDS = ("sessiond", "sessiond-api", "atelier-spawn", "atelier-init", lab.SESSION_INIT,
          "monitor of sshd")
 

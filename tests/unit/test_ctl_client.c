@@ -205,7 +205,7 @@ static int health_with(struct scene *s, const char *http, const char *status, co
         "\"cgroup_mode\":\"none\",\"limits\":{\"memory\":\"watch\",\"pids\":\"watch\","
         "\"cpu\":\"none\"},\"disk\":\"none\",\"disk_required\":false,"
         "\"disk_what\":\"\",\"runs\":0,\"users\":2,\"groups\":1,"
-        "\"ids_free\":9,\"generation\":4}",
+        "\"ids_free\":9,\"generation\":4,\"net_connections\":null}",
         http, status, canary, cost);
     return answered(s, answer, cmd_status, false, WORDS(NULL));
 }
