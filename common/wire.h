@@ -29,6 +29,7 @@
 
 #include <stdint.h>
 
+#include "common/skill.h"
 #include "common/str.h"
 
 #define WIRE_VERSION 6u
@@ -210,6 +211,8 @@ enum wire_filter_how {
 
 #define WIRE_HASH_SIZE 32u /* SHA-256 */
 
+#define WIRE_SKILLS_MAX 8u
+
 /*
  * What the kernel said of the payload while it stood between filter load and exec. Every field is
  * read from /proc/PID, none is copied from the request.
@@ -255,6 +258,9 @@ struct wire_receipt {
     uint32_t filter_how;  /* enum wire_filter_how */
     uint8_t filter_sha256[WIRE_HASH_SIZE]; /* of its instructions, struct sock_filter each */
     uint32_t net_group; /* 1: the rules match the group of its leaf, too, whatever the UID */
+    /* NAME@HASH: what was opened by this name is what the process has there, by its inode. */
+    uint32_t skill_count;
+    char skills[WIRE_SKILLS_MAX][SKILL_SIZE];
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX

@@ -70,11 +70,22 @@ static bool is_session_id(const char id[WIRE_SESSION_ID_SIZE])
     return true;
 }
 
+static bool skills_are_good(const struct wire_receipt *r)
+{
+    if (r->skill_count > WIRE_SKILLS_MAX)
+        return false;
+    for (uint32_t i = 0; i < r->skill_count; i++) {
+        if (!IS_TEXT(r->skills[i]) || !skill_is_pinned(r->skills[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool receipt_is_good(const struct wire_receipt *r)
 {
     return r->group_count <= WIRE_GROUPS_MAX && r->cgroup_mode <= WIRE_CGROUP_V2 &&
            r->filter_how < WIRE_FILTER__COUNT && r->disk < WIRE_DISK__COUNT && r->net_group <= 1 &&
-           IS_TEXT(r->cgroup_leaf);
+           IS_TEXT(r->cgroup_leaf) && skills_are_good(r);
 }
 
 static bool status_is_good(const struct wire_status *m)

@@ -107,6 +107,7 @@ int lease_verify(pid_t holder, const struct lease_terms *terms, struct wire_rece
     e = hosttree_verify(holder, terms->plan, terms->mounts);
     if (e < 0)
         return e;
+    receipt_note_skills(&r, terms->plan);
     *ret_what = "an open directory";
     e = fds_check(holder);
     if (e < 0)

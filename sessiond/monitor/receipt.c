@@ -473,6 +473,15 @@ static bool proc_matches(int root_fd)
     return true;
 }
 
+_Static_assert(POLICY_SKILLS_MAX <= WIRE_SKILLS_MAX, "all skills of a plan fit");
+
+void receipt_note_skills(struct wire_receipt *r, const struct plan *plan)
+{
+    r->skill_count = plan->skill_count;
+    for (uint32_t i = 0; i < plan->skill_count; i++)
+        (void)str_copy(r->skills[i], SKILL_SIZE, plan->skills[i]);
+}
+
 const char *receipt_places_fault(pid_t pid, const struct plan *plan)
 {
     cleanup_close int proc_fd = proc_open(pid), root_fd = -1;

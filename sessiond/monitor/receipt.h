@@ -75,4 +75,7 @@ const char *receipt_fault(const struct wire_receipt *r, const struct spawn_reque
 int receipt_verify(const struct wire_receipt *r, const struct spawn_request *req,
                    const struct cgroup_leaf *leaf, const char **ret_what);
 
+/* What hosttree_verify() has found to be so. */
+void receipt_note_skills(struct wire_receipt *r, const struct plan *plan);
+
 #endif

@@ -416,6 +416,7 @@ static void payload_ready(struct run *run, pid_t pid)
         run_refuse(run, WIRE_STEP_VERIFY, 0, "trees");
         return;
     }
+    receipt_note_skills(&msg->receipt, &run->request.plan);
     r = run->is_doctors ? 0 : disk_read(run->monitor->disk, &run->disk_user, pid, &msg->receipt);
     if (r < 0 && !SABOTAGED("verify")) {
         run_refuse(run, WIRE_STEP_VERIFY, -r, "disk");

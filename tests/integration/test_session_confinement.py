@@ -324,7 +324,7 @@ def test_every_field_of_the_receipt_is_what_the_kernel_says(inside):
     assert 0 <= said["canary_age_ms"] <= 1500
     assert set(said) == {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
                          "seccomp_filters", "filter", "namespaces", "net", "cgroup", "rlimits", "disk",
-                         "mounts", "mount_flags", "umask", "oom_score_adj", "signals",
+                         "mounts", "mount_flags", "umask", "oom_score_adj", "signals", "skills",
                          "net_revision", "net_group", "canary_age_ms"}
 
 

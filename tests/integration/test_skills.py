@@ -168,7 +168,7 @@ def test_runs_and_sessions_of_the_profile_have_it_read_only_and_others_see_nothi
     give("plot")
     mine, other = lab.sh(LOOK), lab.sh("ls -A /skills", user="carol")
     with lab.Session("alice") as live:
-        session = live.ssh(LOOK)
+        session, facts = live.ssh(LOOK), live.facts()
     wanted = ["first", "said by alice", "plot", "/skills ro,nosuid,nodev,noexec,noatime",
               "/skills/plot ro,nosuid,nodev"]
     for out, err in ((mine.out.decode(), mine.err.decode()), (session.stdout, session.stderr)):
@@ -176,7 +176,9 @@ def test_runs_and_sessions_of_the_profile_have_it_read_only_and_others_see_nothi
         assert lines[:4] == wanted[:4] and lines[4].startswith(wanted[4]), out
         assert err.count("Read-only file system") + err.count("Permission denied") == 3, err
     assert (other.status, other.out) == ("ok", b"")
-    # What it is, is said: here by name, in force by hash.
+    # What it is, is said: here by name, in receipts and in force by hash.
+    assert mine.receipt["skills"] == [pinned] and other.receipt["skills"] == []
+    assert facts["receipt"]["skills"] == [pinned]
     explained = lab.atelier("policy", "explain", "alice").stdout.splitlines()
     assert [line.split() for line in explained if "skill" in line] == [
         ["run", "skill", pinned], ["login", "skill", pinned]]
