@@ -199,6 +199,8 @@ static void numbers_out_of_their_bounds_are_refused(void **state)
     REFUSED(good_ended, in.session_ended.ended_us = 0);
     REFUSED(good_run_started, in.started.receipt.group_count = WIRE_GROUPS_MAX + 1);
     REFUSED(good_run_started, in.started.receipt.filter_how = WIRE_FILTER__COUNT);
+    REFUSED(good_run_started, in.started.receipt.skill_count = WIRE_SKILLS_MAX + 1);
+    REFUSED(good_run_started, in.started.receipt.skill_count = 1); /* and no name */
     REFUSED(good_run_failed, in.failed.step = WIRE_STEP__COUNT);
     REFUSED(good_run_ended, in.ended.end = WIRE_END__COUNT);
     REFUSED(good_status, in.status.canary = WIRE_CANARY_NO_TARGET + 1);
