@@ -125,10 +125,14 @@ def replace_service(path, undo):
 # ---- rules and registry
 
 def drop_rule(which, undo):
-    """@which: "FAMILY LINE" of OUTPUT; the jump is the first, the drop of SYN cookies the second."""
-    family, line = which.split()
+    """@which: "FAMILY TARGET": those of OUTPUT that lead there. ATELIER has two jumps, by uid and by
+    control group, of which each is enough; DROP is for SYN cookies."""
+    family, target = which.split()
+    rules = [rule.split() for rule in lab.rules(family) if rule.endswith(f" -j {target}")]
+    assert rules, which
     undo.callback(lab.rules_restore)
-    lab.command(family, "-w", "5", "-D", "OUTPUT", line)
+    for words in rules:
+        lab.command(family, "-w", "5", "-D", *(word.strip('"') for word in words[1:]))
     time.sleep(STALE_S)
 
 
