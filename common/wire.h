@@ -163,6 +163,7 @@ struct wire_run_start {
     struct wire_group groups[WIRE_GROUPS_MAX];
     char name[NAME_SIZE]; /* user name; its private group has the same name and gid */
     char run_id[36];      /* 32 lower-case hex digits and NULs: the leaf's and the host's name */
+    uint32_t limits_required; /* bits of enum wire_limit: refused if no control group keeps one */
 };
 
 #define WIRE_WALL_MS_MAX 3600000u

@@ -504,6 +504,7 @@ static int run_send(struct run *run, const struct run_plan *plan, const int *fds
         .cgroup_mode = WIRE_CGROUP_NONE,
         .wall_ms = plan->wall_ms,
         .cpu_ms = plan->cpu_ms,
+        .limits_required = plan->limits_required,
         .group_count = (uint32_t)plan->group_count,
     };
 

@@ -42,7 +42,8 @@ struct run_plan {
     uint32_t wall_ms;
     uint32_t cpu_ms; /* 0: no limit */
     uint32_t out_kb;
-    const char *program; /* argv[0], for the audit and for messages */
+    uint32_t limits_required; /* bits of enum wire_limit */
+    const char *program;      /* argv[0], for the audit and for messages */
 };
 
 /**

@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/payload.h"
 #include "common/str.h"
+#include "common/wire.h"
 #include "policy/policy.h"
 #include "sessiond/api/json_in.h"
 #include "sessiond/api/limits.h"
@@ -169,9 +170,35 @@ static int parse_net(const struct json_in *in, struct run_spec *s)
     return 0;
 }
 
+/* Names of limits that a control group has to keep. */
+static int parse_required(const struct json_in *in, struct run_spec *s)
+{
+    static const char *const names[WIRE_LIMIT__COUNT] = {
+#define LIMIT_NAME(id, key) [WIRE_LIMIT_BIT_##id] = key,
+        WIRE_LIMITS(LIMIT_NAME)
+#undef LIMIT_NAME
+    };
+    const json_t *list = NULL, *one;
+    int r = json_in_strings(in, "required", WIRE_LIMIT__COUNT, &list);
+    size_t n;
+
+    json_array_foreach(list, n, one)
+    {
+        unsigned i = 0;
+
+        while (i < WIRE_LIMIT__COUNT && strcmp(json_string_value(one), names[i]) != 0)
+            i++;
+        if (i == WIRE_LIMIT__COUNT)
+            return error_field(in->e, "limits.required",
+                               "limits.required names memory, pids or cpu.");
+        s->limits_required |= 1u << i;
+    }
+    return r;
+}
+
 static int parse_limits(const struct json_in *in, struct run_spec *s)
 {
-    static const char *const keys[] = {"wall_ms", "cpu_ms", "out_kb", NULL};
+    static const char *const keys[] = {"wall_ms", "cpu_ms", "out_kb", "required", NULL};
     struct json_in limits = {.prefix = "limits.", .e = in->e};
     int r;
 
@@ -189,7 +216,7 @@ static int parse_limits(const struct json_in *in, struct run_spec *s)
         r = json_in_u32(&limits, "out_kb", 1,
                         (uint32_t)(policy_keys[POLICY_KEY_OUTPUT_MAX].most / POLICY_KI),
                         &s->out_kb);
-    return r;
+    return r == 0 ? parse_required(&limits, s) : r;
 }
 
 /* One limit: what is given, or what the profile says. A maximum of 0 is none. */

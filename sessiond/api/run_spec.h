@@ -28,6 +28,7 @@ struct run_spec {
     uint32_t wall_ms; /* 0: not given, until run_spec_limit() */
     uint32_t cpu_ms;  /* 0: not given; afterwards: no limit */
     uint32_t out_kb;
+    uint32_t limits_required; /* bits of enum wire_limit */
 };
 
 /**

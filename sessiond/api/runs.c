@@ -47,6 +47,7 @@ static int make_plan(struct request *rq, struct run_spec *spec, struct run_plan 
     ret_plan->wall_ms = spec->wall_ms;
     ret_plan->cpu_ms = spec->cpu_ms;
     ret_plan->out_kb = spec->out_kb;
+    ret_plan->limits_required = spec->limits_required;
     return 0;
 }
 

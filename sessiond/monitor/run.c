@@ -717,8 +717,9 @@ void run_start(struct monitor *m, const struct run_owner *owner, const struct wi
         answer_failed(owner, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
         return;
     }
-    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup))) {
-        answer_failed(owner, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "cgroup_mode");
+    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup)) ||
+        (msg->limits_required & ~cgroup_limits(m->cgroup)) != 0) {
+        answer_failed(owner, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, "limits that are required");
         return;
     }
     run = m->run_count < WIRE_RUNS_MAX ? run_new(m, owner, msg, &plan) : NULL;

@@ -114,6 +114,23 @@ def test_the_signal_of_the_limit_is_a_signal_of_its_own_before_the_limit():
 
 # ---- memory and processes
 
+@pytest.mark.parametrize("names", [["memory"], ["pids"], ["cpu"], ["memory", "pids", "cpu"]])
+def test_a_limit_that_is_required_and_that_no_group_keeps_refuses_the_run(names):
+    result = python("print(1)", required=names)
+    if IS_GROUPED:
+        assert (result.status, result.out) == ("ok", b"1\n"), result.end
+    else:
+        assert (result.status, result.end["step"]) == ("setup_failed", "cgroup"), result.end
+        assert not result.find("start") and result.out == b""
+    assert python("print(1)", required=[]).status == "ok"
+
+
+def test_only_limits_that_there_are_can_be_required():
+    for wrong in (["disk"], ["memory", ""], "memory", ["memory"] * 4):
+        with pytest.raises(lab.Refused) as refused:
+            python("print(1)", required=wrong)
+        assert refused.value.answer.body["field"] == "limits.required"
+
 def test_what_keeps_memory_and_processes_is_told():
     start = python("print(1)").find("start")[0]
     group, watch = start["receipt"]["cgroup"], start["watch"]
