@@ -61,6 +61,11 @@ int config_disk_take(struct config_drafts *d, struct config_place at, const char
 /* The section over what is shipped. Return: 0, or -EINVAL with the error filled. */
 int config_disk_join(struct config_drafts *d, struct policy_disk *disk);
 
+/* May this be given to libconfuse? It is the last file. Return: 0, or -EINVAL with the error
+ * filled.
+ */
+int config_text_check(struct config_drafts *d, const char *text, size_t size);
+
 /**
  * config_net_value() - Take in one value of section network
  * @index: Of a list: which entry this is, from 0; what stood there and behind it is gone

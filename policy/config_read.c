@@ -467,61 +467,6 @@ static int file_open(int dir_fd, const char *name, const char *path, uid_t owner
     return r < 0 ? r : fd_take(&fd);
 }
 
-/* Text alone: what libconfuse's scanner was never meant for does not get there. */
-static int bytes_check(const char *text, size_t size)
-{
-    struct config_place at = {.file = reading->file_count - 1, .line = 1};
-
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (c == '\n')
-            at.line++;
-        else if ((c < ' ' && c != '\t' && c != '\r') || c == 0x7f)
-            return config_fault(reading, at, "a character that is no text");
-        else if (c == '$' || c == '\\') /* ${NAME} would be of our environment */
-            return config_fault(reading, at, "%c is not possible here", c);
-    }
-    return 0;
-}
-
-/*
- * A quote or comment that is not closed would swallow the rest of the file, and libconfuse takes
- * its end for theirs; that of a section, too, so that a file that was cut would be half a policy.
- */
-static int closed_check(const char *text, size_t size)
-{
-    struct config_place at = {.file = reading->file_count - 1, .line = 1}, open = at, brace = at;
-    unsigned depth = 0;
-    char in = '\0'; /* a quote, '*', or '#' up to the end of line */
-
-    for (size_t i = 0; i < size; i++) {
-        char c = text[i], next = i + 1 < size ? text[i + 1] : '\0';
-
-        if (c == '\n')
-            at.line++;
-        if (in == '\0') {
-            open = at;
-            if (c == '"' || c == '\'' || c == '#')
-                in = c;
-            else if (c == '/' && (next == '/' || next == '*'))
-                in = text[++i] == '/' ? '#' : '*';
-            if (c == '{' && depth++ == 0)
-                brace = at;
-            if (c == '}' && depth > 0)
-                depth--;
-        } else if ((in == '#' && c == '\n') || (in != '#' && in != '*' && c == in)) {
-            in = '\0';
-        } else if (in == '*' && c == '*' && next == '/') {
-            in = '\0';
-            i++;
-        }
-    }
-    if (in == '\0' || in == '#')
-        return depth == 0 ? 0 : config_fault(reading, brace, "a { that is not closed");
-    return config_fault(reading, open, "a %s that is not closed", in == '*' ? "comment" : "quote");
-}
-
 static int file_read(int dir_fd, const char *name, const char *path, uid_t owner)
 {
     cleanup_close int fd = file_open(dir_fd, name, path, owner);
@@ -538,9 +483,7 @@ static int file_read(int dir_fd, const char *name, const char *path, uid_t owner
         return system_fault(path, r, NULL);
     if (size > FILE_SIZE_MAX)
         return system_fault(path, -EFBIG, "it is longer than 64 KiB");
-    r = bytes_check(text, size);
-    if (r == 0)
-        r = closed_check(text, size);
+    r = config_text_check(reading, text, size);
     if (r == 0)
         r = text_parse(text, size);
     return r == -ENOMEM ? system_fault(path, r, NULL) : r;

@@ -10,6 +10,7 @@ libpolicy_config_la_SOURCES = \
 	%D%/config_net.c \
 	%D%/config_read.c \
 	%D%/config_show.c \
+	%D%/config_text.c \
 	%D%/config_value.c \
 	%D%/policy.c %D%/policy.h \
 	%D%/prefix.c %D%/prefix.h

@@ -51,13 +51,14 @@ struct monitor {
 };
 
 /*
- * Do the rules match the group of this receipt's leaf? Their second jump is about the directory of
- * all leaves; in version 1 alone there is no such leaf.
+ * What a receipt says of the rules. Their second jump is about the directory of all leaves: it
+ * matches the leaf, unless that is of version 1 alone.
  */
-static inline bool net_group_has(const struct monitor *m, const struct wire_receipt *r)
+static inline void monitor_rules_say(const struct monitor *m, struct wire_receipt *r)
 {
-    return m->net_cgroup != 0 && r->cgroup_leaf[0] != '\0' &&
-           (r->cgroup_mode == WIRE_CGROUP_V2 || r->cgroup_mode == WIRE_CGROUP_V2_LITE);
+    r->net_revision = m->net_revision;
+    r->net_group = m->net_cgroup != 0 && r->cgroup_leaf[0] != '\0' &&
+                   (r->cgroup_mode == WIRE_CGROUP_V2 || r->cgroup_mode == WIRE_CGROUP_V2_LITE);
 }
 
 #endif

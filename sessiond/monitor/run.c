@@ -364,8 +364,7 @@ static void on_filter(void *arg, int result)
         return;
     }
     filter_proof_fill(FILTER_RUN, &msg->receipt);
-    msg->receipt.net_revision = m->net_revision;
-    msg->receipt.net_group = net_group_has(m, &msg->receipt);
+    monitor_rules_say(m, &msg->receipt);
     msg->receipt.canary_age_ms = canary_age_ms(m->canary);
     if (cpu_limit_begin(run, &msg->receipt) < 0) {
         run_refuse(run, WIRE_STEP_CGROUP, ENODATA, "processor time");

@@ -78,8 +78,7 @@ static void lease_grant(struct session *s)
     int r;
 
     filter_proof_fill(FILTER_LOGIN, &s->record.receipt);
-    s->record.receipt.net_revision = m->net_revision;
-    s->record.receipt.net_group = net_group_has(m, &s->record.receipt);
+    monitor_rules_say(m, &s->record.receipt);
     s->record.receipt.canary_age_ms = canary_age_ms(m->canary);
     s->record.started_us = clock_wall_us();
     s->record.slot = slot_free(m);

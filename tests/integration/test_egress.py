@@ -175,6 +175,7 @@ def resolver():
     server.stop()
     lab.service("restart", "sessiond")
     lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+    lab.eventually(lambda: lab.health()["net_connections"], lab.UP_WITHIN_S)  # after its first look
 
 
 def listed(*names):
