@@ -118,7 +118,10 @@ static void raised_judge(struct doctor *d, struct doctor_line *l, const char *na
     (void)judge_all_refused(d, l, JUDGE_CONFINED, name, NULL);
     (void)judge_refused(d, l, JUDGE_CONFINED, "mounts", "set-uid");
     raised = raised_count(d, name, &programs);
-    if (programs == 0)
+    /* That there is none is a line, too: without any it did not come so far. */
+    if (!said_next(attempts(d, PROBE_PLAIN), name, NULL))
+        doctor_say(l, DOCTOR_UNKNOWN, "unconfined the same uid did not come to try them");
+    else if (programs == 0)
         doctor_say(l, DOCTOR_PASS, "this host has no program that is %s, and all mounts are nosuid",
                    what);
     else if (raised == 0)
