@@ -36,9 +36,11 @@
 #include "common/banned.h"
 
 /* All rules that netrules.c can make, twice at most 100 bytes each, and 300 chains of 700. */
-#define TEXT_SIZE 524288u
-#define LINE_SIZE 512u
-#define BEGIN     "-A " NETRULES_CHAIN " "
+#define CHAIN_SIZE 131072u
+#define TEXT_SIZE  524288u
+#define TYPES_SIZE 256u
+#define LINE_SIZE  512u
+#define BEGIN      "-A " NETRULES_CHAIN " "
 
 #define NET_MIN 10000
 #define NET_MAX 59999
@@ -58,7 +60,7 @@ _Static_assert(ID_NET_MIN == NET_MIN && ID_NET_MAX == NET_MAX, "the range is tha
 
 struct text {
     char *buf;
-    size_t used;
+    size_t size, used;
     bool overflow;
 };
 
@@ -68,9 +70,9 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     int n;
 
     va_start(args, format);
-    n = vsnprintf(t->buf + t->used, TEXT_SIZE - t->used, format, args);
+    n = vsnprintf(t->buf + t->used, t->size - t->used, format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= TEXT_SIZE - t->used) {
+    if (n < 0 || (size_t)n >= t->size - t->used) {
         t->overflow = true;
         return;
     }
@@ -232,45 +234,86 @@ static void why_add(struct text *t, bool is_v6, enum wire_net_reason reason)
     add(t, "goto yes%d-%s\n}\n", f, name);
 }
 
+/* The rules of one family, as they are translated. */
+struct chain {
+    struct text text;
+    int family;
+    bool is_strange;
+    char types[TYPES_SIZE]; /* rules that ask for the type of the destination, not yet written */
+};
+
+/* One look into the routing table for all of these rules: that is what costs. */
+static void types_flush(struct chain *c)
+{
+    if (c->types[0])
+        add(&c->text, "fib daddr type vmap { %s }\n", c->types);
+    c->types[0] = '\0';
+}
+
+static void refuse_add(struct chain *c, const char *match, enum wire_net_reason reason)
+{
+    static const char by_type[] = "fib daddr type ";
+    size_t used = strlen(c->types), type = sizeof(by_type) - 1;
+    int n;
+
+    if (strncmp(match, by_type, type) != 0 ||
+        strchr(match + type, ' ') != match + strlen(match) - 1) {
+        types_flush(c);
+        add(&c->text, "%sgoto no%d-%s\n", match, c->family, reason_key(reason));
+        return;
+    }
+    n = snprintf(c->types + used, sizeof(c->types) - used, "%s%s: goto no%d-%s", used ? ", " : "",
+                 match + type, c->family, reason_key(reason));
+    if (n < 0 || (size_t)n >= sizeof(c->types) - used)
+        c->is_strange = true;
+}
+
+static void rule_add(struct chain *c, const char *line, size_t length)
+{
+    enum wire_net_reason reason;
+    char copy[LINE_SIZE];
+    struct match match;
+    const char *target;
+
+    if (length < sizeof(BEGIN) - 1 || strncmp(line, BEGIN, sizeof(BEGIN) - 1) != 0)
+        return;
+    if (length >= sizeof(copy)) {
+        c->is_strange = true;
+        return;
+    }
+    memcpy(copy, line, length);
+    copy[length] = '\0';
+    target = rule_translate(copy + sizeof(BEGIN) - 1, c->family == 6, &match);
+    if (target && strcmp(target, "RETURN") == 0) {
+        types_flush(c);
+        add(&c->text, "%sreturn\n", match.text);
+    } else if (target && netreason_of(line, &reason)) {
+        refuse_add(c, match.text, reason);
+    } else {
+        c->is_strange = true;
+    }
+}
+
 /* The rules of one family as a chain, behind those for their reasons. Return: all of them? */
 static bool family_add(struct text *t, const char *rules, bool is_v6)
 {
-    bool used[WIRE_NET_REASON__COUNT] = {false};
-    cleanup_free char *lines = malloc(TEXT_SIZE);
-    struct text chain = {.buf = lines};
-    bool is_whole = lines != NULL;
+    cleanup_free char *buf = malloc(CHAIN_SIZE);
+    struct chain chain = {.text = {.buf = buf, .size = CHAIN_SIZE}, .family = is_v6 ? 6 : 4};
+    bool is_whole;
 
-    for (const char *line = rules; is_whole && *line;) {
+    for (const char *line = rules; buf && *line;) {
         size_t length = strcspn(line, "\n");
-        enum wire_net_reason reason;
-        char copy[LINE_SIZE];
-        struct match match;
-        const char *target;
 
-        if (length >= sizeof(BEGIN) - 1 && strncmp(line, BEGIN, sizeof(BEGIN) - 1) == 0) {
-            if (length >= sizeof(copy))
-                return false;
-            memcpy(copy, line, length);
-            copy[length] = '\0';
-            target = rule_translate(copy + sizeof(BEGIN) - 1, is_v6, &match);
-            if (target && strcmp(target, "RETURN") == 0) {
-                add(&chain, "%sreturn\n", match.text);
-            } else if (target && netreason_of(line, &reason)) {
-                used[reason] = true;
-                add(&chain, "%sgoto no%d-%s\n", match.text, is_v6 ? 6 : 4, reason_key(reason));
-            } else {
-                is_whole = false;
-            }
-        }
+        rule_add(&chain, line, length);
         line += length + (line[length] == '\n');
     }
-    is_whole = is_whole && !chain.overflow;
-    for (int i = 0; is_whole && i < WIRE_NET_REASON__COUNT; i++) {
-        if (used[i])
-            why_add(t, is_v6, (enum wire_net_reason)i);
-    }
-    add(t, "chain try%d {\n%.*s}\n", is_v6 ? 6 : 4, is_whole ? (int)chain.used : 0,
-        lines ? lines : "");
+    if (buf)
+        types_flush(&chain);
+    is_whole = buf && !chain.is_strange && !chain.text.overflow;
+    for (int i = 0; i < WIRE_NET_REASON__COUNT; i++)
+        why_add(t, is_v6, (enum wire_net_reason)i);
+    add(t, "chain try%d {\n%.*s}\n", chain.family, is_whole ? (int)chain.text.used : 0,
+        buf ? buf : "");
     return is_whole;
 }
 
@@ -299,10 +342,9 @@ static void chains_add(struct text *t)
 {
     add(t, "chain user-tried {\n" KNOWN " return\n"
            "update @tried { meta skuid counter }\n"
-           "meta nfproto ipv4 goto try4\nmeta nfproto ipv6 goto try6\n}\n");
+           "meta nfproto ipv4 goto try4\ngoto try6\n}\n");
     add(t, "chain user-passed {\n" KNOWN " update @sent { meta skuid counter } return\n"
            "ct state new jump hold\n"
-           "update @sent { meta skuid counter }\n"
            "update @opened { meta skuid counter }\n"
            "meta nfproto ipv4 " KEY4 " @known4 update @leaked4 { " KEY4 " counter }\n"
            "meta nfproto ipv6 " KEY6 " @known6 update @leaked6 { " KEY6 " counter }\n}\n");
@@ -322,12 +364,15 @@ const char *netcount_removal(void)
 int netcount_text(const struct netcount_spec *spec, char **ret_text, bool *ret_whole)
 {
     cleanup_free char *buf = malloc(TEXT_SIZE);
-    struct text t = {.buf = buf};
+    struct text t = {.buf = buf, .size = TEXT_SIZE};
     bool is_whole4, is_whole6;
 
     if (!buf)
         return -ENOMEM;
-    add(&t, "%s" TABLE " {\n", netcount_removal());
+    if (spec->keeps_counts)
+        add(&t, "flush " TABLE "\n" TABLE " {\n");
+    else
+        add(&t, "%s" TABLE " {\n", netcount_removal());
     sets_add(&t);
     is_whole4 = family_add(&t, spec->rules4, false);
     is_whole6 = family_add(&t, spec->rules6, true);

@@ -21,6 +21,7 @@ struct netcount_spec {
     const char *rules4, *rules6; /* borrowed; netrules_text() of each family */
     uint32_t connections;        /* the most that one user may have, 1 or more */
     uint32_t table_size;         /* of the kernel's table of connections; 0: not known */
+    bool keeps_counts; /* the table is there with the same connections: what it has counted stays */
 };
 
 /**
@@ -28,7 +29,8 @@ struct netcount_spec {
  * @ret_text:  NUL-terminated text for `nft -f -`, heap, free() it
  * @ret_whole: False: there was a rule that could not be translated; destinations are not listed
  *
- * One transaction, which deletes the table first: what it has counted is gone.
+ * One transaction, which deletes the table first, or with keeps_counts its rules alone. Sets and
+ * chains are the same whatever the rules are, so that what they have counted can be kept.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -455,8 +455,8 @@ void netcount_tell(struct netcount_seen *seen, uint32_t uid, struct netcount_res
                                     .refused = minus(u->tried.packets, u->opened.packets),
                                     .limited = u->limited.packets,
                                     .listed = u->listed,
-                                    .packets = u->sent.packets,
-                                    .bytes = u->sent.bytes};
+                                    .packets = u->opened.packets + u->sent.packets,
+                                    .bytes = u->opened.bytes + u->sent.bytes};
 
         limited.packets += u->limited.packets;
         limited.bytes += u->limited.bytes;

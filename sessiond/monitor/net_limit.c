@@ -43,15 +43,16 @@ static void not_held(struct net_limit *l, const struct net_table *t)
 void net_limit_seen(struct net_limit *l, const struct net_table *t, uint32_t connections)
 {
     bool was_held = l->is_known && l->is_held;
-    bool is_mend = t->was_loaded && was_held && l->connections == connections;
+    bool is_mend = t->was_loaded && was_held && !t->is_new;
 
-    if (t->was_loaded)
+    if (t->was_reset)
         l->since_us = now_us();
     l->mends = is_mend ? l->mends + 1 : clock_ms() >= l->due_ms ? 0 : l->mends;
     if (!t->is_held)
         not_held(l, t);
     else if (is_mend && l->mends < MENDS_AT_ONCE)
-        log_warning("somebody changed the table inet atelier; it is back, and counts from 0");
+        log_warning("somebody changed the table inet atelier; it is back%s",
+                    t->was_reset ? ", and counts from 0" : "");
     else if (is_mend && l->mends == MENDS_AT_ONCE)
         log_warning("somebody changes the table inet atelier again and again; it is put back every "
                     "%d s",

@@ -82,10 +82,11 @@ static uint32_t table_size(void)
     return str_to_u32(text, UINT32_MAX, &size) < 0 ? 0 : size;
 }
 
-static int text_make(const struct net_config *config, uint32_t connections, char **ret_text,
-                     bool *ret_whole)
+static int text_make(const struct net_config *config, uint32_t connections, bool keeps_counts,
+                     char **ret_text, bool *ret_whole)
 {
-    struct netcount_spec spec = {.connections = connections, .table_size = table_size()};
+    struct netcount_spec spec = {
+        .connections = connections, .table_size = table_size(), .keeps_counts = keeps_counts};
     cleanup_free char *rules4 = NULL, *rules6 = NULL;
     struct net_room room;
     struct netrules_spec rules;
@@ -118,50 +119,76 @@ static int normal_make(const char *text, struct net_digest *ret_normal)
     return r;
 }
 
-static int table_keep(const struct net_config *config, uint32_t connections, struct net_table *t)
+/* Load, and look. Return: 0, -EAGAIN (it was other again at once), or a negative errno. */
+static int table_put(const char *text, bool is_quiet, struct net_table *t)
 {
-    struct net_digest seen, wanted = {0};
-    cleanup_free char *text = NULL;
-    int r;
+    struct net_digest seen;
+    int r = table_load(text, is_quiet);
 
-    if (!net_table_program())
-        return -ENOENT;
-    r = text_make(config, connections, &text, &t->is_whole);
-    if (r < 0)
-        return r;
-    digest_add(&wanted, text);
-    if (t->normal.size == 0 || !digest_is(&wanted, &t->text)) {
-        t->normal.size = 0;
-        r = normal_make(text, &t->normal);
-        if (r < 0)
-            return r;
-        t->text = wanted;
-    }
-    r = table_see(&seen);
-    t->was_there = r == 0;
-    if (r == 0 && digest_is(&seen, &t->normal))
-        return 0;
-    if (r < 0 && r != -ENODATA)
-        return r;
-    r = table_load(text, false);
     if (r < 0)
         return r;
     t->was_loaded = true;
     r = table_see(&seen);
     if (r < 0)
         return r;
-    if (digest_is(&seen, &t->normal))
+    return digest_is(&seen, &t->normal) ? 0 : -EAGAIN;
+}
+
+static int normal_keep(const char *text, struct net_table *t)
+{
+    struct net_digest wanted = {0};
+    int r = 0;
+
+    digest_add(&wanted, text);
+    t->is_new = !digest_is(&wanted, &t->text);
+    if (t->normal.size == 0 || t->is_new) {
+        t->normal.size = 0;
+        r = normal_make(text, &t->normal);
+    }
+    if (r == 0)
+        t->text = wanted;
+    return r;
+}
+
+static int table_keep(const struct net_config *config, uint32_t connections, struct net_table *t)
+{
+    cleanup_free char *text = NULL, *rules = NULL;
+    struct net_digest seen;
+    int r;
+
+    if (!net_table_program())
+        return -ENOENT;
+    r = text_make(config, connections, false, &text, &t->is_whole);
+    if (r == 0)
+        r = normal_keep(text, t);
+    if (r < 0)
+        return r;
+    r = table_see(&seen);
+    t->was_there = r == 0;
+    if (r == 0 && digest_is(&seen, &t->normal))
         return 0;
-    /* It was other again at once, or nft is another version by now. */
-    t->normal.size = 0;
-    return -EAGAIN;
+    if (r < 0 && r != -ENODATA)
+        return r;
+    if (t->was_there && t->held == connections) {
+        r = text_make(config, connections, true, &rules, &t->is_whole);
+        /* Where somebody has changed a set this is refused, or not enough. */
+        if (r == 0 && table_put(rules, true, t) == 0)
+            return 0;
+    }
+    t->was_reset = true;
+    r = table_put(text, false, t);
+    /* Or nft is another version by now. */
+    if (r == -EAGAIN)
+        t->normal.size = 0;
+    return r;
 }
 
 void net_table_keep(const struct net_config *config, uint32_t connections, struct net_table *t)
 {
-    t->was_there = t->was_loaded = t->is_whole = false;
+    t->was_there = t->was_loaded = t->was_reset = t->is_new = t->is_whole = false;
     t->error = table_keep(config, connections, t);
     t->is_held = t->error == 0;
+    t->held = t->is_held ? connections : 0;
 }
 
 int net_table_remove(void)

@@ -4,7 +4,8 @@
  *
  * All of this waits for nft, and is done by the process of a look (net_look.h). The table is
  * compared as the rules are: with what the same nft prints of our text in a network namespace made
- * for that. It is loaded if it differs and not otherwise: what is loaded counts from 0.
+ * for that. It is loaded if it differs and not otherwise. As long as it is there, with the same
+ * number of connections, its rules are changed and its sets stay, with what they have counted.
  */
 #ifndef ATELIER_NET_TABLE_H
 #define ATELIER_NET_TABLE_H
@@ -24,9 +25,12 @@ struct net_table {
     /* From look to look. */
     struct net_digest text;   /* what normal is of */
     struct net_digest normal; /* size 0: there is none yet */
+    uint32_t held; /* connections of the table when it was found or made right; 0: it never was */
     /* Of this look. */
     bool was_there;  /* some table of our name, before anything was done */
     bool was_loaded; /* by us */
+    bool was_reset;  /* and counts from 0 */
+    bool is_new;     /* what it should be is other than it was at the last look */
     bool is_held;    /* in the end the host has it, and nothing else by its name */
     bool is_whole;   /* reasons and destinations are told, too */
     int error;       /* else: why not, a negative errno; -ENOENT: there is no nft */

@@ -62,8 +62,9 @@ static void every_rule_is_translated_in_its_order(void **state)
         "meta l4proto tcp tcp flags & (syn|ack) == (syn|ack) goto no4-reply\n"
         "ip daddr 10.9.0.2/32 meta l4proto udp th dport 53 return\n"
         "ip daddr 10.9.0.2/32 meta l4proto tcp th dport 53 return\n"
-        "fib daddr type local goto no4-local\n"
-        "fib daddr type broadcast goto no4-broadcast\n",
+        "fib daddr type vmap { local : goto no4-local, broadcast : goto no4-broadcast, "
+        "multicast : goto no4-multicast }\n"
+        "ip daddr 0.0.0.0/8 goto no4-this-network\n",
         "ip daddr 10.0.0.0/8 goto no4-rfc1918\n",
         "ip daddr 224.0.0.0/3 goto no4-reserved\n"
         "meta l4proto tcp th dport 25 goto no4-port-25\n"
@@ -115,6 +116,39 @@ static void a_rule_that_is_not_understood_takes_the_reasons_away_and_nothing_els
         /* The size of the kernel's table is not known: no limit of all together. */
         assert_null(strstr(text, "\nlimit rate over"));
     }
+}
+
+/* Names of sets and chains, which must not depend on the rules. */
+static void names_of(const char *text, char *ret, size_t size)
+{
+    ret[0] = '\0';
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        size_t used = strlen(ret), length = strcspn(line, "{\n");
+
+        if (strncmp(line, "set ", 4) == 0 || strncmp(line, "chain ", 6) == 0)
+            assert_true((size_t)snprintf(ret + used, size - used, "%.*s", (int)length, line) <
+                        size - used);
+    }
+}
+
+static void what_is_counted_can_be_kept_whatever_the_rules_are(void **state)
+{
+    static char names[2][16384];
+    cleanup_free char *rules4 = rules_of(NETRULES_V4), *rules6 = rules_of(NETRULES_V6);
+    struct netcount_spec spec = {.rules4 = rules4, .rules6 = rules6, .connections = 2048};
+    cleanup_free char *text = table_of(rules4, rules6, 0, true), *kept = NULL;
+    bool is_whole;
+
+    (void)state;
+    names_of(text, names[0], sizeof(names[0]));
+    spec.keeps_counts = true;
+    spec.rules4 = "-A ATELIER -d 192.0.2.0/24 -j ATELIER-NO\n";
+    assert_int_equal(netcount_text(&spec, &kept, &is_whole), 0);
+    names_of(kept, names[1], sizeof(names[1]));
+    assert_string_equal(names[0], names[1]);
+    assert_true(strlen(names[0]) > 1000);
+    assert_int_equal(strncmp(kept, "flush table inet atelier\n", 25), 0);
+    assert_null(strstr(kept, "delete"));
 }
 
 static void every_refusing_rule_has_a_name(void **state)
@@ -205,8 +239,8 @@ static void counts_become_rows(void **state)
     assert_int_equal(ret.users[0].refused, 5);
     assert_int_equal(ret.users[0].limited, 1);
     assert_int_equal(ret.users[0].listed, 3);
-    assert_int_equal(ret.users[0].packets, 44);
-    assert_int_equal(ret.users[0].bytes, 2000);
+    assert_int_equal(ret.users[0].packets, 4 + 44);
+    assert_int_equal(ret.users[0].bytes, 200 + 2000);
     assert_int_equal(ret.users[1].uid, 59999);
     assert_int_equal(ret.users[2].refused, 0);
 
@@ -301,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_is_translated_in_its_order),
         cmocka_unit_test(a_rule_that_is_not_understood_takes_the_reasons_away_and_nothing_else),
+        cmocka_unit_test(what_is_counted_can_be_kept_whatever_the_rules_are),
         cmocka_unit_test(every_refusing_rule_has_a_name),
         cmocka_unit_test(counts_become_rows),
         cmocka_unit_test(what_is_not_understood_is_told),

@@ -392,6 +392,34 @@ static void a_scan_does_not_fill_the_list(void **state)
     assert_int_equal(user_counts(BOB)->listed, 1);
 }
 
+/* Other rules, with the counts and the lists of connections of those before. */
+static void rules_can_change_and_counts_stay(void **state)
+{
+    struct in_addr resolver;
+    struct netrules_spec rules = {.resolvers4 = &resolver, .resolver4_count = 1};
+    struct netcount_spec spec = {.connections = 20, .table_size = 65536, .keeps_counts = true};
+    cleanup_free char *rules4 = NULL, *rules6 = NULL, *text = NULL;
+    char output[OUTPUT_SIZE];
+    bool is_whole;
+
+    lab_make_with(state, 20);
+    assert_int_equal(flood(ALICE, 15, 1000), 15);
+    assert_udp(ALICE, "10.9.0.2", 53, EPERM);
+    assert_int_equal(inet_pton(AF_INET, "10.9.0.2", &resolver), 1);
+    assert_int_equal(netrules_text(NETRULES_V4, &rules, &rules4), 0);
+    assert_int_equal(netrules_text(NETRULES_V6, &rules, &rules6), 0);
+    spec.rules4 = rules4;
+    spec.rules6 = rules6;
+    assert_int_equal(netcount_text(&spec, &text, &is_whole), 0);
+    if (tool_run("nft -f -", text, output) != 0)
+        fail_msg("nft: %s", output);
+    assert_int_equal(user_counts(ALICE)->opened, 15);
+    assert_int_equal(counts.users[0].refused, 1);
+    assert_refused("10.9.0.2", IPPROTO_UDP, 53, WIRE_NET_REASON_RFC1918, 1);
+    assert_int_equal(flood(ALICE, 10, 2000), 5);
+    assert_int_equal(user_counts(ALICE)->limited, 5);
+}
+
 static void a_removal_leaves_nothing_and_may_come_twice(void **state)
 {
     char output[OUTPUT_SIZE];
@@ -425,6 +453,7 @@ int main(void)
         BOTH(refused_tries_are_no_connections),
         BOTH(connections_that_are_closed_at_once_are_limited_too),
         BOTH(a_scan_does_not_fill_the_list),
+        BOTH(rules_can_change_and_counts_stay),
         BOTH(a_removal_leaves_nothing_and_may_come_twice),
     };
 
