@@ -174,6 +174,43 @@ def test_a_reload_counts_on():
     assert row_of("alice")["refused"] == before["refused"] > 0
 
 
+@pytest.fixture
+def policy():
+    """Another section network; gone afterwards."""
+    path = "/etc/atelier/conf.d/91-net.conf"
+
+    def reload():
+        loaded = lab.sessiond_says("network rules loaded again")
+        os.kill(lab.service_pid("sessiond"), signal.SIGHUP)
+        lab.eventually(lambda: lab.sessiond_says("network rules loaded again") > loaded)
+
+    def put(text):
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"network {{ {text} }}\n")
+        os.chmod(path, 0o644)
+        reload()
+
+    yield put
+    os.unlink(path)
+    reload()
+
+
+def test_other_rules_leave_the_counts_and_are_counted_themselves(policy):
+    count_anew()
+    runs.probe_in_run("tcp", "10.9.0.2", "198.51.100.2")
+    policy('deny = {"198.51.100.2"}')
+    got = runs.probe_in_run("tcp", "198.51.100.2")["198.51.100.2"][0]
+    assert got == "ECONNREFUSED"
+    assert tries_of("alice") == {("10.9.0.2", runs.TCP, "tcp"): ("rfc1918", 1),
+                                 ("198.51.100.2", runs.TCP, "tcp"): ("deny", 1)}
+    assert (row_of("alice")["let_through"], row_of("alice")["refused"]) == (1, 2)
+    policy("connections = 16")
+    assert network()["connections"] == 16
+    with lab.Session("alice") as session:
+        assert int(session.python(FLOOD, "100").stdout) == 16
+
+
 def reached_by_root_and_carol():
     assert runs.probe_as(0, "tcp", "198.51.100.2")["198.51.100.2"][0].startswith("world")
     got = lab.python(runs.PROBE, "tcp", "198.51.100.2", user="carol", net="public").json()
