@@ -262,6 +262,10 @@ struct wire_receipt {
     /* NAME@HASH: what was opened by this name is what the process has there, by its inode. */
     uint32_t skill_count;
     char skills[WIRE_SKILLS_MAX][SKILL_SIZE];
+    /* Of the group of the user; 0: no control group says. */
+    uint64_t io_weight;
+    uint64_t io_read; /* bytes a second */
+    uint64_t io_write;
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX

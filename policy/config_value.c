@@ -28,6 +28,7 @@ static const struct unit *units_of(enum policy_type type)
     switch (type) {
     case POLICY_BYTES:
     case POLICY_KIB:
+    case POLICY_RATE:
         return byte_units;
     case POLICY_TIME:
     case POLICY_TIME_CPU:
@@ -162,6 +163,7 @@ int policy_value_parse(enum policy_key key, const char *text, uint64_t *ret_valu
         r = cpu_parse(text, &v, ret_fault);
         break;
     case POLICY_TIME_CPU:
+    case POLICY_RATE:
         if (strcmp(text, "none") == 0) {
             *ret_value = 0;
             return 0;
@@ -208,7 +210,7 @@ void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY
             ret_text[n - 1] = '\0';
         return;
     }
-    if (type == POLICY_TIME_CPU && value == 0) {
+    if ((type == POLICY_TIME_CPU || type == POLICY_RATE) && value == 0) {
         (void)snprintf(ret_text, POLICY_VALUE_SIZE, "none");
         return;
     }

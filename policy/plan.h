@@ -97,6 +97,9 @@ struct plan_cgroup {
     uint64_t cpu_period_us; /* 0 if there is no quota */
     uint64_t cpu_weight;    /* 1..10000, among its siblings */
     bool oom_group;         /* out of memory ends all of it, not one process */
+    uint64_t io_weight;     /* 1..10000, of a user's group alone */
+    uint64_t io_read;       /* bytes a second, likewise; 0: no limit */
+    uint64_t io_write;
 };
 
 /* The file systems of its own that a run or session has. */

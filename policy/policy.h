@@ -54,6 +54,7 @@ enum policy_type {
     POLICY_CPU,      /* "1.5" processors; kept in hundredths */
     POLICY_TIME,     /* "30s", also ms, min, h; kept in milliseconds */
     POLICY_TIME_CPU, /* the same in whole seconds, or "none" (0): no limit */
+    POLICY_RATE,     /* bytes a second as POLICY_KIB, or "none" (0): no limit */
 };
 
 #define POLICY_KI 1024ull
@@ -108,7 +109,13 @@ enum policy_type {
     X(DISK, "disk", POLICY_BYTES, 4u, 16 * POLICY_MI, 64 * POLICY_TI, 0, 0, 2 * POLICY_GI,         \
       "what the user holds in the home on disk")                                                   \
     X(DISK_FILES, "disk_files", POLICY_COUNT, 4u, 256, 1073741824, 0, 0, 131072,                   \
-      "files and directories of the user there")
+      "files and directories of the user there")                                                   \
+    X(IO_WEIGHT, "io_weight", POLICY_COUNT, 4u, 1, 10000, 0, 0, 100,                               \
+      "share of the disk among users")                                                             \
+    X(IO_READ, "io_read", POLICY_RATE, 4u, 64 * POLICY_KI, POLICY_TI, 0, 0, 0,                     \
+      "what is read from the disk each second")                                                    \
+    X(IO_WRITE, "io_write", POLICY_RATE, 4u, 64 * POLICY_KI, POLICY_TI, 0, 0, 0,                   \
+      "what is written to it each second")
 
 enum policy_key {
 #define POLICY_KEY_ENUM(id, ...) POLICY_KEY_##id,

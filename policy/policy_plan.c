@@ -140,6 +140,9 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
         .memory_max_bytes = u[POLICY_KEY_MEMORY],
         .pids_max = u[POLICY_KEY_PIDS],
         .cpu_weight = 100,
+        .io_weight = u[POLICY_KEY_IO_WEIGHT],
+        .io_read = u[POLICY_KEY_IO_READ],
+        .io_write = u[POLICY_KEY_IO_WRITE],
     };
     p.leaf = (struct plan_cgroup){
         .memory_max_bytes = least_of(v[POLICY_KEY_MEMORY], u[POLICY_KEY_MEMORY]),

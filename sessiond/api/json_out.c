@@ -129,13 +129,15 @@ static json_t *cgroup(const struct wire_receipt *r)
     bool is_none = r->cgroup_mode == WIRE_CGROUP_NONE;
 
     /* Without a group its 0 would say that there is no swap. */
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "mode",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mode",
                      json_cgroup_mode(r->cgroup_mode), "leaf", r->cgroup_leaf, "memory_max",
                      limit(r->cgroup_memory_max, 0), "swap_max",
                      is_none ? json_null() : limit(r->cgroup_swap_max, UINT64_MAX), "oom_group",
                      is_none ? json_null() : json_boolean(r->cgroup_oom_group != 0), "pids_max",
                      limit(r->cgroup_pids_max, 0), "cpu_quota_us", limit(r->cgroup_cpu_quota_us, 0),
-                     "cpu_period_us", limit(r->cgroup_cpu_period_us, 0));
+                     "cpu_period_us", limit(r->cgroup_cpu_period_us, 0), "io_weight",
+                     limit(r->io_weight, 0), "io_read", limit(r->io_read, 0), "io_write",
+                     limit(r->io_write, 0));
 }
 
 static json_t *disk(const struct wire_receipt *r)

@@ -157,7 +157,8 @@ static int memory_share(const struct cgroup *cg, struct plan_cgroup *plan, const
 
 static bool is_same(const struct plan_cgroup *a, const struct plan_cgroup *b)
 {
-    return a->memory_max_bytes == b->memory_max_bytes && a->pids_max == b->pids_max;
+    return a->memory_max_bytes == b->memory_max_bytes && a->pids_max == b->pids_max &&
+           a->io_weight == b->io_weight && a->io_read == b->io_read && a->io_write == b->io_write;
 }
 
 /* What is in the group keeps what it has: no limit goes down under it. */
@@ -195,6 +196,8 @@ static int user_limit(const struct cgroup *cg, struct cgroup_user *user,
         r = limits_keep(cg, user, &plan, ret_what);
     if (r == 0)
         r = cg->ops->limit_user(&user->node, &plan, ret_what);
+    if (r == 0 && cg->ops == &cgroup_v2_ops)
+        r = cgroup_io_limit(&user->node, &plan, ret_what);
     if (r < 0)
         return r;
     /* With somebody in it, it may have more than was wanted: ask again the next time. */
@@ -481,6 +484,8 @@ int cgroup_leaf_read(const struct cgroup_leaf *leaf, const char *members, pid_t 
     str_cut(ret_r->cgroup_leaf, sizeof(ret_r->cgroup_leaf), path);
     ret_r->cgroup_mode = leaf->cg->ops->mode;
     ret_r->cgroup_swap_max = UINT64_MAX;
+    if (leaf->cg->ops == &cgroup_v2_ops)
+        cgroup_io_read(&leaf->user->node, ret_r);
     return leaf->cg->ops->read(&leaf->node, ret_r);
 }
 
@@ -498,7 +503,9 @@ bool cgroup_leaf_matches(const struct cgroup_leaf *leaf, const struct wire_recei
     if (!leaf)
         return r->cgroup_mode == WIRE_CGROUP_NONE;
     return r->cgroup_mode == leaf->cg->ops->mode &&
-           leaf->cg->ops->matches(&leaf->node, &leaf->plan, r);
+           leaf->cg->ops->matches(&leaf->node, &leaf->plan, r) &&
+           (leaf->cg->ops != &cgroup_v2_ops ||
+            cgroup_io_matches(&leaf->user->node, &leaf->user->plan, r));
 }
 
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_usage)

@@ -53,6 +53,16 @@ extern const struct cgroup_ops cgroup_v1_ops;
 extern const struct cgroup_ops cgroup_lite_ops;
 extern const struct cgroup_ops cgroup_v2_ops;
 
+/* --- cgroup_io.c; of version 2, and of the group of a user */
+
+/* Return: 0 (the controller may be missing), or a negative errno with @ret_what. */
+int cgroup_io_limit(const struct cgroup_node *user, const struct plan_cgroup *plan,
+                    const char **ret_what);
+void cgroup_io_read(const struct cgroup_node *user, struct wire_receipt *ret_r);
+/* Does @r have what the plan says, as far as there is a controller? */
+bool cgroup_io_matches(const struct cgroup_node *user, const struct plan_cgroup *plan,
+                       const struct wire_receipt *r);
+
 /* The group of a user, open while there is a leaf in it, and for a while after. */
 struct cgroup_user {
     struct cgroup_user *next;

@@ -65,7 +65,10 @@ static int check(const struct cgroup_node *root, const char **ret_what)
     if (*ret_what)
         return -ENOTSUP;
     *ret_what = "--cgroup: the controllers cannot be given to groups in the directory";
-    return cgroup_write(dir, "cgroup.subtree_control", CONTROLLERS_ON);
+    r = cgroup_write(dir, "cgroup.subtree_control", CONTROLLERS_ON);
+    if (r == 0 && has_word(text, "io")) /* of use, and not needed */
+        (void)cgroup_write(dir, "cgroup.subtree_control", "+io");
+    return r;
 }
 
 static int limit_common(int dir, const struct plan_cgroup *plan, const char **ret_what)

@@ -5,7 +5,7 @@ monitor_sources = \
 	%D%/canary_probe.c \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/cgroup_clean.c %D%/cgroup_internal.h \
-	%D%/cgroup_file.c \
+	%D%/cgroup_file.c %D%/cgroup_io.c \
 	%D%/cgroup_join.c %D%/cgroup_join.h \
 	%D%/cgroup_v1.c %D%/cgroup_v2.c %D%/cgroup_lite.c \
 	%D%/child.c %D%/child.h \

@@ -35,7 +35,7 @@ TESTS += test_lease
 test_lease_SOURCES = %D%/test_lease.c sessiond/monitor/lease.c sessiond/monitor/receipt.c \
 	sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c sessiond/monitor/skills.c \
 	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
-	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c
+	sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_io.c
 test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_lease_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 
@@ -45,7 +45,7 @@ TESTS += test_receipt test_filter_proof
 test_receipt_SOURCES = %D%/test_receipt.c sessiond/monitor/lease.c \
 	sessiond/monitor/hosttree.c sessiond/monitor/mountapi.c sessiond/monitor/skills.c \
 	sessiond/monitor/cgroup.c sessiond/monitor/cgroup_clean.c sessiond/monitor/cgroup_file.c \
-	sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
+	sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_io.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c
 test_receipt_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_receipt_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) $(EVENT_LIBS) $(CMOCKA_LIBS)
 test_filter_proof_SOURCES = %D%/test_filter_proof.c
@@ -56,11 +56,18 @@ test_filter_proof_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECC
 check_PROGRAMS += test_cgroup
 TESTS += test_cgroup
 test_cgroup_SOURCES = %D%/test_cgroup.c sessiond/monitor/cgroup_clean.c \
-	sessiond/monitor/cgroup_file.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c \
+	sessiond/monitor/cgroup_file.c sessiond/monitor/cgroup_v1.c sessiond/monitor/cgroup_v2.c sessiond/monitor/cgroup_lite.c sessiond/monitor/cgroup_io.c \
 	sessiond/monitor/request.c
 test_cgroup_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) \
 	$(EVENT_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += test_cgroup_io
+TESTS += test_cgroup_io
+test_cgroup_io_SOURCES = %D%/test_cgroup_io.c sessiond/monitor/cgroup_io.c \
+	sessiond/monitor/cgroup_file.c
+test_cgroup_io_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_io_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 # --- processor time. It has a count of its own in place of a leaf's.
 check_PROGRAMS += test_hosttree

@@ -189,9 +189,12 @@ static void a_receipt_with_another_limit_does_not_match(void **state)
         .cgroup_oom_group = 1,
     };
     struct cgroup cg = {.ops = &cgroup_v2_ops};
-    struct cgroup_leaf leaf = {.cg = &cg, .kind = CGROUP_RUN, .plan = *plan, .node = {{0, 0, 0}}};
+    struct cgroup_user user = {0};
+    struct cgroup_leaf leaf = {
+        .cg = &cg, .kind = CGROUP_RUN, .user = &user, .plan = *plan, .node = {{0, 0, 0}}};
 
     (void)state;
+    cgroup_node_init(&user.node); /* no controller io */
     for (int version = 1; version <= 2; version++) {
         struct wire_receipt r = good;
 

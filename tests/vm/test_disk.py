@@ -141,6 +141,27 @@ def test_limits_that_are_counted_and_not_enforced_are_no_limits(quota):
     assert run_of(quota, "alice", "print(1)")[0] == "ok"
 
 
+@inside
+def write_direct():
+    run = lab.sh("dd if=/dev/zero of=x bs=1M count=6 oflag=direct; rm -f x", user="alice",
+                 limits={"wall_ms": 60000})
+    limits = {key: run.receipt["cgroup"][key] for key in ("io_weight", "io_read", "io_write")}
+    return run.end["status"], run.end["usage"]["wall_ms"], limits
+
+
+@pytest.mark.long
+def test_what_a_user_reads_and_writes_has_a_rate(quota):
+    policy_put(quota, LIMITS.replace("disk =", "io_weight = 300\n io_read = 4M\n io_write = 1M\n disk ="))
+    try:
+        word, took_ms, limits = write_direct(quota)
+        assert word == "ok" and took_ms > 4000, (word, took_ms)
+        assert limits == {"io_weight": 300, "io_read": 4 * MIB, "io_write": MIB}
+    finally:
+        policy_put(quota, LIMITS)
+    _, _, limits = write_direct(quota)
+    assert (limits["io_read"], limits["io_write"]) == (None, None)
+
+
 IMAGE = ("disk {{\n backend = image\n idle = {idle}\n}}\n"
          "user {{\n disk = 64M\n disk_files = 1000\n}}\n")
 
