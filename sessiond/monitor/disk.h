@@ -24,7 +24,6 @@ struct monitor;
 /* A run or session, for as long as it uses the home; embedded in it. */
 struct disk_user {
     uint32_t uid;
-    uint32_t gid;
     const char *name;             /* borrowed */
     const struct plan_size *size; /* borrowed */
     bool is_run;                  /* which has but ~/work of the home */

@@ -686,7 +686,6 @@ static struct run *run_new(struct monitor *m, const struct run_owner *owner,
     memcpy(run->request.name, msg->name, sizeof(run->request.name));
     memcpy(run->run_id, msg->run_id, sizeof(run->run_id));
     run->disk_user = (struct disk_user){.uid = msg->uid,
-                                        .gid = msg->gid,
                                         .name = run->request.name,
                                         .size = &run->request.plan.disk,
                                         .is_run = true,

@@ -544,7 +544,6 @@ void session_allow(struct session *s, const struct wire_session_answer *msg)
     memcpy(s->record.name, msg->name, sizeof(s->record.name));
     memcpy(s->record.session_id, msg->session_id, sizeof(s->record.session_id));
     s->disk_user.uid = msg->uid;
-    s->disk_user.gid = msg->gid;
     s->state = STATE_CANARY;
     if (session_timer(s, SETUP_LIMIT_MS) < 0) {
         session_deny(s, WIRE_STEP_CANARY, ENOMEM, "");
