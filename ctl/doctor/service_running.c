@@ -109,8 +109,8 @@ void check_units(struct doctor *d, struct doctor_line *l)
 /* data/systemd/sessiond.service.in, CapabilityBoundingSet=. */
 #define SESSIOND_CAPS                                                                              \
     (CAP_BIT(0) | CAP_BIT(1) | CAP_BIT(3) | CAP_BIT(5) | CAP_BIT(6) | CAP_BIT(7) | CAP_BIT(8) |    \
-     CAP_BIT(12) | CAP_BIT(13) | CAP_BIT(19) | CAP_BIT(21) | CAP_BIT(23) | CAP_BIT(24) |           \
-     CAP_BIT(27))
+     CAP_BIT(12) | CAP_BIT(13) | CAP_BIT(18) | CAP_BIT(19) | CAP_BIT(21) | CAP_BIT(23) |           \
+     CAP_BIT(24) | CAP_BIT(27))
 
 struct held {
     enum facts_daemon which;
