@@ -52,6 +52,8 @@ monitor_sources = \
 	%D%/receipt.c %D%/receipt.h \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
+	%D%/run_answer.c %D%/run_internal.h \
+	%D%/run_ready.c \
 	%D%/scope.c %D%/scope.h \
 	%D%/session.c %D%/session.h \
 	%D%/session_adopt.c \
