@@ -7,10 +7,13 @@
 
 #include "common/banned.h"
 
-/* Larger is looser, but for times of processors, of which 0 is no limit at all. */
+/* Larger is looser, but for times of processors and rates of disks, of which 0 is no limit. */
 static bool is_looser(enum policy_key key, uint64_t value, uint64_t shipped)
 {
-    if (policy_keys[key].type == POLICY_TIME_CPU && (value == 0 || shipped == 0))
+    const bool has_none =
+        policy_keys[key].type == POLICY_TIME_CPU || policy_keys[key].type == POLICY_RATE;
+
+    if (has_none && (value == 0 || shipped == 0))
         return value == 0 && shipped != 0;
     return value > shipped;
 }
@@ -41,10 +44,19 @@ static void net_compare(const struct policy_net *net, FILE *to)
         (void)fprintf(to, "network: connections is %u, shipped %u\n", net->connections, shipped);
 }
 
+/* Any back end limits, or says that it does not; being without one is what can be chosen. */
+static void disk_compare(const struct policy_disk *disk, FILE *to)
+{
+    if (disk->backend == POLICY_DISK_NONE)
+        (void)fprintf(to, "disk: backend is %s, shipped %s\n", policy_disk_names[POLICY_DISK_NONE],
+                      policy_disk_names[POLICY_DISK_AUTO]);
+}
+
 int policy_loosened(const struct policy *policy, FILE *to)
 {
     for (uint32_t i = 0; i < policy->count; i++)
         profile_compare(&policy->profiles[i], to);
     net_compare(&policy->net, to);
+    disk_compare(&policy->disk, to);
     return ferror(to) ? -EIO : 0;
 }

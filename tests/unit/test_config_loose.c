@@ -46,7 +46,7 @@ static void more_of_any_key_is_named_and_less_is_not(void **state)
             char now[POLICY_VALUE_SIZE], then[POLICY_VALUE_SIZE], line[256];
 
             if (!policy_key_is_of((enum policy_key)key, (enum policy_kind)kind) ||
-                info->type == POLICY_TIME_CPU)
+                info->type == POLICY_TIME_CPU || info->type == POLICY_RATE)
                 continue;
             policy_defaults(&policy);
             policy.profiles[kind].values[key] = info->shipped[kind] * 2;
@@ -67,6 +67,17 @@ static void any_limit_of_processor_time_is_tighter_than_none(void **state)
     (void)state;
     policy_defaults(&policy);
     policy.profiles[POLICY_RUN].values[POLICY_KEY_CPU_TIME] = 60000;
+    policy.profiles[POLICY_USER].values[POLICY_KEY_IO_READ] = POLICY_TI;
+    says("");
+}
+
+static void a_disk_without_a_back_end_is_looser(void **state)
+{
+    (void)state;
+    policy_defaults(&policy);
+    policy.disk.backend = POLICY_DISK_NONE;
+    says("disk: backend is none, shipped auto\n");
+    policy.disk.backend = POLICY_DISK_QUOTA;
     says("");
 }
 
@@ -103,6 +114,7 @@ int main(void)
         cmocka_unit_test(what_is_shipped_is_not_loose),
         cmocka_unit_test(more_of_any_key_is_named_and_less_is_not),
         cmocka_unit_test(any_limit_of_processor_time_is_tighter_than_none),
+        cmocka_unit_test(a_disk_without_a_back_end_is_looser),
         cmocka_unit_test(a_named_profile_is_compared_with_its_base_and_trees_are_more),
         cmocka_unit_test(of_the_network_only_more_connections_are_looser),
     };
