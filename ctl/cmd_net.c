@@ -96,8 +96,8 @@ static enum ctl_exit users_print(const json_t *list)
 
 static enum ctl_exit refused_print(const json_t *list)
 {
-    static const char *const heads[] = {"USER",   "REFUSED", "PORT",  "PROTOCOL",
-                                        "REASON", "TRIES",   "PASSED"};
+    static const char *const heads[] = {"USER",   "DESTINATION", "PORT",  "PROTOCOL",
+                                        "REASON", "TRIES",       "PASSED"};
     cleanup_table struct table *t = table_begin(heads, sizeof(heads) / sizeof(heads[0]));
 
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -77,24 +77,19 @@ static void names_add(struct table *t, const json_t *names)
                number_of(names, "refused"));
 }
 
-static void health_print(const struct health *h)
+/* What sessiond alone knows: without it the members have no meaning. */
+static void sessiond_add(struct table *t, const struct health *h)
 {
-    cleanup_table struct table *t = table_new(2);
-
-    table_add(t, "status");
-    table_add(t, h->status);
-    table_add(t, "version");
-    table_add(t, h->version);
-    table_add(t, "sessiond");
-    table_add(t, h->sessiond ? "connected" : "not connected");
     table_add(t, "canary");
     table_addf(t, "%s%s%s", h->canary, h->canary_what[0] ? " " : "", h->canary_what);
     table_add(t, "last held");
     /* sessiond says UINT32_MAX if the rules were never seen to hold. */
     if (json_is_integer(h->canary_age) && json_integer_value(h->canary_age) < UINT32_MAX)
         table_addf(t, "%" JSON_INTEGER_FORMAT " ms ago", json_integer_value(h->canary_age));
+    else if (strcmp(h->canary, "unknown") == 0)
+        table_add(t, "not asked since the rules were loaded; the next start asks");
     else
-        table_add(t, "not asked yet; the next run or session asks");
+        table_add(t, "never since the rules were loaded");
     cost_add(t, h->canary_cost);
     table_add(t, "network rules");
     table_addf(t, "revision %" JSON_INTEGER_FORMAT "%s", h->net_revision,
@@ -113,6 +108,20 @@ static void health_print(const struct health *h)
     table_add(t, "disk limits");
     table_addf(t, "%s%s%s%s", h->disk, h->disk_required ? ", required" : "",
                h->disk_what[0] ? ": " : "", h->disk_what);
+}
+
+static void health_print(const struct health *h)
+{
+    cleanup_table struct table *t = table_new(2);
+
+    table_add(t, "status");
+    table_add(t, h->status);
+    table_add(t, "version");
+    table_add(t, h->version);
+    table_add(t, "sessiond");
+    table_add(t, h->sessiond ? "connected" : "not connected");
+    if (h->sessiond)
+        sessiond_add(t, h);
     table_add(t, "runs");
     table_addf(t, "%" JSON_INTEGER_FORMAT, h->runs);
     table_add(t, "users");

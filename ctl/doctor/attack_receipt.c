@@ -106,7 +106,8 @@ static void limits_judge(struct doctor_line *l, const struct wire_receipt *r,
                    r->cgroup_mode < 4 ? modes[r->cgroup_mode] : "?",
                    t->status.cgroup_mode < 4 ? modes[t->status.cgroup_mode] : "?");
     if (r->cgroup_mode == WIRE_CGROUP_NONE) {
-        doctor_say(l, DOCTOR_WARN, "no control group holds memory, processes and processor time");
+        doctor_say(l, DOCTOR_WARN,
+                   "no control group holds memory, processes and processor time: see cgroup-mode");
         return;
     }
     if (r->cgroup_memory_max != plan->memory_max_bytes)

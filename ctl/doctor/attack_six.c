@@ -136,7 +136,9 @@ void check_memory_bomb(struct doctor *d, struct doctor_line *l)
     if (!begun(d, l, &terms))
         return;
     if (!terms_has_groups(terms)) {
-        doctor_say(l, DOCTOR_WARN, "nothing holds the memory of a run but the host's: not tried");
+        doctor_say(
+            l, DOCTOR_WARN,
+            "no control group holds the memory of a run, a look every 50 ms does: not tried");
         return;
     }
     limit_mib = (unsigned long)(terms->run.memory_max_bytes / MIB);
@@ -184,7 +186,9 @@ void check_fork_bomb(struct doctor *d, struct doctor_line *l)
     line = one(l, said, "forks", "all");
     if (line && line->verdict == SAID_REACHED && !terms_has_groups(terms))
         doctor_say(l, DOCTOR_WARN,
-                   "it had %lu processes: those of all of a user's are counted alone", tried);
+                   "it had %lu processes: no control group counts those of a run, and no look came "
+                   "in time",
+                   tried);
     else if (line && line->verdict == SAID_REACHED)
         doctor_say(l, DOCTOR_FAIL, "it had %lu processes", tried);
     else if (line && strcmp(line->error, "EAGAIN") != 0)

@@ -281,9 +281,9 @@ void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
                    mode);
     else if (is_waived())
         doctor_say(l, DOCTOR_WARN,
-                   "none, as /etc/default/atelier says: memory of participants is not limited");
+                   "none, as /etc/default/atelier says: memory and processes are watched only");
     else
-        doctor_say(l, DOCTOR_FAIL, "none: memory of participants is not limited");
+        doctor_say(l, DOCTOR_FAIL, "none: memory and processes are watched only");
 }
 
 void check_disk_limit(struct doctor *d, struct doctor_line *l)
@@ -317,7 +317,7 @@ void check_canary(struct doctor *d, struct doctor_line *l)
         doctor_say(l, DOCTOR_PASS, "the rules held %" JSON_INTEGER_FORMAT " ms ago",
                    json_integer_value(age));
     else if (strcmp(canary, "unknown") == 0)
-        doctor_say(l, DOCTOR_PASS, "not asked yet: nothing has run or logged in");
+        doctor_say(l, DOCTOR_PASS, "not asked since the rules were loaded: nothing has started");
     else
         doctor_say(l, DOCTOR_FAIL, "%s %s: nothing is started", canary, what);
 }

@@ -77,12 +77,13 @@ static void group_look(struct findings *f, const struct policy *policy,
 
         if (policy_key_is_of((enum policy_key)key, p->kind) &&
             is_more((enum policy_key)key, p->values[key], kind->values[key]))
-            (void)snprintf(keys + n, sizeof(keys) - n, " %s", policy_keys[key].name);
+            (void)snprintf(keys + n, sizeof(keys) - n, "%s %s", n > 0 ? "," : "",
+                           policy_keys[key].name);
     }
     if (p->tree_count > 0 && kind->tree_count == 0) {
         size_t n = strlen(keys);
 
-        (void)snprintf(keys + n, sizeof(keys) - n, " trees");
+        (void)snprintf(keys + n, sizeof(keys) - n, "%s trees", n > 0 ? "," : "");
     }
     if (keys[0])
         find(f, false,
