@@ -437,15 +437,17 @@ static void session_spawn(struct session *s)
     s->state = STATE_SPAWNING;
 }
 
-static void disk_start(struct session *s)
+static void on_canary(void *arg, enum wire_canary verdict, const char *what)
 {
-    /* Nothing of the doctor's is on the disk. */
-    if (s->is_doctors)
+    struct session *s = arg;
+
+    if (verdict == WIRE_CANARY_HOLDS)
         session_spawn(s);
     else
-        disk_require(s->monitor->disk, &s->disk_user);
+        session_deny(s, WIRE_STEP_CANARY, 0, what);
 }
 
+/* The canary comes last: to wait for a home may take longer than its word is good for. */
 static void on_disk(void *arg, int error, const char *what)
 {
     struct session *s = arg;
@@ -453,17 +455,16 @@ static void on_disk(void *arg, int error, const char *what)
     if (error != 0)
         session_deny(s, WIRE_STEP_DISK, error, what);
     else
-        session_spawn(s);
+        canary_require(s->monitor->canary, &s->waiter);
 }
 
-static void on_canary(void *arg, enum wire_canary verdict, const char *what)
+/* Nothing of the doctor's is on the disk. */
+static void disk_start(struct session *s)
 {
-    struct session *s = arg;
-
-    if (verdict == WIRE_CANARY_HOLDS)
-        disk_start(s);
+    if (s->is_doctors)
+        on_disk(s, 0, "");
     else
-        session_deny(s, WIRE_STEP_CANARY, 0, what);
+        disk_require(s->monitor->disk, &s->disk_user);
 }
 
 /* Everything that the api says is checked again here. Return: the wrong field, or NULL. */
@@ -549,7 +550,7 @@ void session_allow(struct session *s, const struct wire_session_answer *msg)
         session_deny(s, WIRE_STEP_CANARY, ENOMEM, "");
         return;
     }
-    canary_require(m->canary, &s->waiter);
+    disk_start(s);
 }
 
 struct session *session_new(struct monitor *m)

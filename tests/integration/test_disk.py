@@ -8,6 +8,7 @@ import signal
 import stat
 import time
 
+import firewall
 import lab
 import pytest
 from test_policy import policy, policy_goes, reload  # noqa: F401
@@ -256,6 +257,31 @@ def test_an_image_is_used_whatever_the_policy_says_by_now(images, user):
     run = lab.sh("cat file", user="irina")
     assert (run.status, run.out, disk_of(run)["mode"]) == ("ok", b"kept\n", "image")
     lab.eventually(lambda: not loops_of(uid), 20)
+
+
+@pytest.fixture
+def slow_image():
+    """To mount a home takes seconds, as where a large file system is looked after first."""
+    program = "/usr/lib/atelier/atelier-image"
+    os.rename(program, f"{program}.real")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\n[ "$1" != up ] || sleep 3\nexec {program}.real "$@"\n')
+    os.chmod(program, 0o755)
+    yield
+    os.rename(f"{program}.real", program)
+
+
+def test_who_waits_for_a_home_starts_by_rules_that_hold_then(images, slow_image, user):
+    """Not by what the canary found before: its word is good for a second."""
+    user("isa")
+    user("isak")
+    assert lab.run(["/bin/true"], user="isa").status == "ok"
+    run = lab.start(["/bin/true"], user="isak")
+    run.until("accepted")
+    with firewall.rules_void("iptables"):
+        run.finish()
+    assert (run.status, run.end["step"]) == ("setup_failed", "canary"), run.end
+    assert lab.run(["/bin/true"], user="isak").status == "ok"
 
 
 def test_a_broken_image_is_nobodys_run(images, user):
