@@ -60,9 +60,10 @@ static int64_t cpu_us(void)
 /* Shared pages are counted once only when that can make a difference: it takes much longer. */
 static int look(struct proc_watch *watch, bool is_exact, struct procs *ret_procs)
 {
-    int r = watch->init > 0 ? procs_look(watch->init, watch->login,
-                                         (uint32_t)watch->plan->leaf.pids_max, ret_procs)
-                            : -EAGAIN;
+    /* More are looked at only where nobody counts them: memory hides behind no number of others. */
+    const uint32_t most =
+        watch->of & PROC_WATCH_PIDS ? (uint32_t)watch->plan->leaf.pids_max : UINT32_MAX;
+    int r = watch->init > 0 ? procs_look(watch->init, watch->login, most, ret_procs) : -EAGAIN;
     uint64_t places;
 
     if (r < 0)

@@ -25,3 +25,20 @@ def test_a_memory_bomb_in_a_session_ends_a_process_and_the_session_lives():
         assert live.says(f"{lab.PYTHON} -I -c '{fine}'; echo $?") == "0\n"
         assert live.says(f"{lab.PYTHON} -I -c '{bomb}'; echo $?") == "137\n"
         assert live.says("echo alive") == "alive\n"
+
+
+def test_memory_hides_behind_no_number_of_processes():
+    """More of them than a group would allow a session, and the one that takes memory comes last."""
+    hidden = """
+import os, time
+for _ in range(300):
+    if os.fork() == 0: os.execv("/bin/sleep", ["sleep", "20"])
+if os.fork() == 0:
+    taken = [bytearray(8 << 20) for _ in range(%d)]
+    time.sleep(%s)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    with lab.Session("dora") as live:
+        assert live.says(f"{lab.PYTHON} -I -c '{hidden % (90, 0.3)}'; kill -9 $(pidof sleep)") == "0\n"
+        assert live.says(f"{lab.PYTHON} -I -c '{hidden % (192, 5)}'; kill -9 $(pidof sleep)") == "-9\n"
