@@ -29,6 +29,8 @@
 
 #define LOOK_LIMIT_MS   10000 /* then it is killed; iptables waits half of it for its lock */
 #define RETRY_MS        400   /* after a look that failed */
+#define CUT_RETRY_MS    1000  /* after one that took too long; then 2 s, 4 s, ... */
+#define CUT_RETRY_MAX   5     /* 32 s */
 #define GIVEN_UP_MS     5000  /* between looks while the canary is overruled */
 #define BLIND_LIMIT_MS  3000  /* nothing starts when no look has succeeded for this long */
 #define PAUSE_PER_COST  200   /* 0.5 % */
@@ -61,6 +63,8 @@ struct netkeep {
     int64_t mends_at_ms; /* when mends was right */
     uint32_t mends;      /* that are left */
     uint32_t mend_count; /* since the start, for the log */
+    uint32_t cuts;       /* looks in a row that took too long */
+    bool is_cut;         /* the look under way was ended for that */
     bool has_loaded;     /* the last look; the next one is about our own news */
     bool has_given_up;
 };
@@ -122,6 +126,8 @@ static void next_plan(struct netkeep *k)
         due_in(k, RETRY_MS);
     else if (k->has_news)
         due_in(k, longer(back_off_ms(k), shorter(paid_ms, NETKEEP_NEWS_MS)));
+    else if (k->cuts)
+        due_in(k, (int64_t)CUT_RETRY_MS << shorter(k->cuts - 1, CUT_RETRY_MAX));
     else
         due_in(k, longer(NETKEEP_LOOK_MS, paid_ms));
 }
@@ -301,7 +307,10 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
     (void)close(k->pidfd);
     (void)event_del(k->limit);
     k->pid = 0;
-    cost_count(k, &usage);
+    /* One that was ended has not done what it cost. */
+    k->cuts = k->is_cut ? k->cuts + 1 : 0;
+    if (!k->is_cut)
+        cost_count(k, &usage);
     if (k->look->must_see_table)
         net_limit_seen(&k->monitor->net_limit, &k->look->table, k->look->connections);
     group_judge(k);
@@ -322,6 +331,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     if (k->pid == 0)
         return;
     log_error("a look at the network rules takes too long and is ended");
+    k->is_cut = true;
     /* Its programs, too. It is not reaped yet, so the number is still its own. */
     (void)kill(-k->pid, SIGKILL);
     pidfd_kill(k->pidfd);
@@ -364,6 +374,7 @@ static void look_start(struct netkeep *k)
     k->was_wanted = k->is_wanted;
     k->was_forgiven = k->is_forgiven;
     k->has_news = k->is_wanted = k->must_load = k->has_changed = k->is_forgiven = false;
+    k->is_cut = false;
     k->revision = k->monitor->net_revision;
     if (k->had_changed)
         (void)net_revision(k->config, &k->revision);

@@ -392,3 +392,34 @@ def test_who_cannot_look_for_a_minute_relies_on_nothing(clock):
     finally:
         alone.close()
         lab.command("nft", "flush", "ruleset")
+
+
+@pytest.fixture
+def slow_nft():
+    """nft(8) takes for ever as long as the file that this gives is there."""
+    path = "/run/lab/slow-nft"
+    os.rename("/usr/sbin/nft", "/usr/sbin/nft.away")
+    with open("/usr/sbin/nft", "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n[ ! -e {path} ] || exec sleep 100\nexec /usr/sbin/nft.away \"$@\"\n")
+        os.fchmod(file.fileno(), 0o755)
+    try:
+        yield path
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+        os.rename("/usr/sbin/nft.away", "/usr/sbin/nft")
+
+
+def test_a_look_that_took_too_long_is_made_up_for(clock, slow_nft):
+    """It was ended before it had put the table back; the next is not as late as after one that went well."""
+    table = ("nft.away", "list", "table", "inet", "atelier")
+    lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 30)
+    ended = lab.sessiond_says("takes too long and is ended")
+    open(slow_nft, "w", encoding="ascii").close()
+    lab.command("nft.away", "delete", "table", "inet", "atelier")
+    lab.eventually(lambda: (look := lab.child_of(lab.service_pid("sessiond"), "atelier-netlook"))
+                   and lab.child_of(look.pid, "sleep"), 10)
+    clock(11)
+    lab.eventually(lambda: lab.sessiond_says("takes too long and is ended") > ended, 10)
+    os.unlink(slow_nft)
+    lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 15)
