@@ -93,10 +93,11 @@ def cgroup_of(pid):
 
 
 def groups_below():
-    """Every cgroup of a user, run or session that there is."""
+    """Every cgroup of a user, run or session that there is; not that of the canary's probe."""
     # os.walk() passes over what goes meanwhile; pathlib's glob() of Python 3.11 fails there.
     found = (os.path.relpath(path, HOLDER) for path, _, _ in os.walk(HOLDER))
-    return sorted(path for path in found if path.startswith("u"))
+    return sorted(path for path in found if path.startswith("u")
+                  and int(path.split("/")[0][1:]) <= lab.ID_ALLOC_MAX)
 
 
 def status_of(pid):
