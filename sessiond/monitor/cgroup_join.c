@@ -41,7 +41,7 @@ int cgroup_join(const struct spawn_request *req, const int groups[], const char 
             r = -errno;
         (void)close(groups[i]);
     }
-    if (r < 0 || !steps_in)
+    if (r < 0 || !steps_in || SABOTAGED("cgroupns"))
         return r;
     *ret_what = "cgroup namespace";
     return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/quota.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/disk_image.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
@@ -154,6 +155,10 @@ void disk_require(struct disk *disk, struct disk_user *user)
     /* Where there is an image it is the home, whatever else holds. */
     user->is_open_only = disk->mode != WIRE_DISK_IMAGE;
     user->is_strict = is_required(disk);
+    if (SABOTAGED("disk")) {
+        user->fn(user->arg, 0, "");
+        return;
+    }
     if (disk->mode == WIRE_DISK_IMAGE || images_has(disk->images, user->uid)) {
         images_require(disk->images, user);
         return;

@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "common/skill.h"
 #include "sessiond/monitor/mountapi.h"
 #include "sessiond/monitor/skills.h"
@@ -122,6 +123,8 @@ static int tree_open(const char *path)
 {
     cleanup_close int fd = tree_find(path);
 
+    if (SABOTAGED("trees"))
+        return fd < 0 ? fd : mount_clone(fd, "", 0, 0);
     return fd < 0 ? fd : mount_clone(fd, "", 0, ATTR_RO);
 }
 
@@ -142,6 +145,8 @@ static int skill_open(const char *skill)
 {
     cleanup_close int fd = skills_open(skill);
 
+    if (SABOTAGED("trees"))
+        return fd < 0 ? fd : mount_clone(fd, "", 1, 0);
     return fd < 0 ? fd : mount_clone(fd, "", 1, ATTR_RO);
 }
 

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "sessiond/monitor/child.h"
 #include "sessiond/monitor/tree.h"
 
@@ -54,7 +55,7 @@ static bool is_orphan(int sock)
 
 static void bind_to_parent(int sock)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+    if (!SABOTAGED("deathsignal") && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         run_step_failed(sock, WIRE_STEP_INIT, errno, "death signal");
     if (is_orphan(sock))
         _exit(1);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/sabotage.h"
 #include "policy/netrules.h"
 #include "policy/netrules_seen.h"
 #include "sessiond/monitor/net_cgroup.h"
@@ -206,9 +207,9 @@ size_t net_denied(const struct net_config *config,
     const struct policy_net *p = config->policy;
     size_t n = 0;
 
-    for (uint32_t i = 0; p && i < p->deny_count; i++)
+    for (uint32_t i = 0; p && i < p->deny_count && !SABOTAGED("deny"); i++)
         ret_denied[n++] = p->deny[i];
-    for (size_t i = 0; p && p->deny_on_link && i < config->link_count; i++)
+    for (size_t i = 0; p && p->deny_on_link && i < config->link_count && !SABOTAGED("onlink"); i++)
         ret_denied[n++] = config->links[i];
     return n;
 }
@@ -217,7 +218,7 @@ static void cgroup_spec_make(const struct net_config *config, struct net_room *r
                              struct netrules_spec *spec)
 {
     room->cgroup_id = 0;
-    if (!config->cgroup_dir || config->has_no_cgroup_match ||
+    if (!config->cgroup_dir || SABOTAGED("netgroup") || config->has_no_cgroup_match ||
         net_cgroup_find(config->cgroup_dir, room->cgroup, &room->cgroup_id) < 0)
         return;
     spec->cgroup = room->cgroup;
@@ -239,7 +240,7 @@ void net_spec_make(const struct net_config *config, struct net_room *room,
         else if (inet_pton(AF_INET6, config->resolvers[i], &room->v6[spec->resolver6_count]) == 1)
             spec->resolver6_count++;
     }
-    spec->is_listed = p && p->egress == POLICY_EGRESS_LISTED;
+    spec->is_listed = p && p->egress == POLICY_EGRESS_LISTED && !SABOTAGED("listed");
     if (spec->is_listed)
         spec->allowed_count = names_allowed(&config->names, p, room->allowed);
     cgroup_spec_make(config, room, spec);

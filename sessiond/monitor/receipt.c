@@ -29,6 +29,7 @@ static const char *const ns_names[WIRE_NS__COUNT] = {"mnt", "pid",    "ipc", "ut
                                                      "net", "cgroup", "user"};
 
 static uint64_t host_ns[WIRE_NS__COUNT];
+static uint64_t spawner_mnt; /* its mount namespace is no run's either; 0: there is no spawner */
 static uint32_t own_filters; /* of this process: a run has one more */
 
 static int ns_read(int proc_fd, uint64_t inodes[WIRE_NS__COUNT])
@@ -321,6 +322,16 @@ int receipt_init(void)
     return r < 0 ? r : receipt_namespaces(getpid(), host_ns);
 }
 
+int receipt_learn_spawner(pid_t pid)
+{
+    uint64_t inodes[WIRE_NS__COUNT];
+    int r = receipt_namespaces(pid, inodes);
+
+    if (r == 0)
+        spawner_mnt = inodes[WIRE_NS_MNT];
+    return r;
+}
+
 /* @children: the PID namespace that counts is the one the process forks into. */
 static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
                     struct wire_receipt *ret_r)
@@ -361,6 +372,8 @@ static int read_all(pid_t pid, bool children, const struct cgroup_leaf *leaf,
         if (r.ns_inode[i] != host_ns[i])
             r.ns_own |= 1u << i;
     }
+    if (r.ns_inode[WIRE_NS_MNT] == spawner_mnt)
+        r.ns_own &= ~(1u << WIRE_NS_MNT);
     *ret_r = r;
     return 0;
 }

@@ -18,6 +18,14 @@
 int receipt_init(void);
 
 /**
+ * receipt_learn_spawner() - Its mount namespace counts as nobody's own
+ * @pid: Stands in its tree; what is cloned without a namespace of its own would be in the same
+ *
+ * Return: 0 or a negative errno.
+ */
+int receipt_learn_spawner(pid_t pid);
+
+/**
  * receipt_read() - Read everything about a process that stands still
  * @pid:   The payload, on the host; it waits for "go", so the number is its own
  * @leaf:  Where it should be; NULL without control groups

@@ -3,11 +3,14 @@
 #include "sessiond/monitor/session_offer.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/sabotage.h"
 #include "common/session_wire.h"
 #include "policy/filter.h"
 #include "policy/plan.h"
@@ -35,6 +38,11 @@ static int filter_fill(void)
         offer.filter[i] = (struct session_insn){
             .code = insns[i].code, .jt = insns[i].jt, .jf = insns[i].jf, .k = insns[i].k};
     offer.filter_count = (uint32_t)count;
+    /* One filter, as it should be, but another one: it allows everything. */
+    if (SABOTAGED("loginfilter")) {
+        offer.filter[0] = (struct session_insn){.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+        offer.filter_count = 1;
+    }
     return 0;
 }
 

@@ -39,6 +39,7 @@
 #include "sessiond/monitor/child.h"
 #include "sessiond/monitor/init.h"
 #include "sessiond/monitor/pidfd.h"
+#include "sessiond/monitor/receipt.h"
 #include "sessiond/monitor/session_init.h"
 #include "sessiond/monitor/spawn_wire.h"
 
@@ -62,11 +63,15 @@ static void report_failure(int sock, enum wire_step step, int error, const char 
 
 static uint64_t namespaces(const struct spawn_request *req)
 {
-    uint64_t flags = CLONE_NEWNS | CLONE_NEWUTS;
+    uint64_t flags = 0;
 
+    if (!SABOTAGED("mntns"))
+        flags |= CLONE_NEWNS;
+    if (!SABOTAGED("utsns"))
+        flags |= CLONE_NEWUTS;
     if (!SABOTAGED("ipcns"))
         flags |= CLONE_NEWIPC;
-    if (!cgroup_is_entered_by_init(req))
+    if (!cgroup_is_entered_by_init(req) && !SABOTAGED("cgroupns"))
         flags |= CLONE_NEWCGROUP;
     if (!SABOTAGED("pidns"))
         flags |= CLONE_NEWPID;
@@ -230,6 +235,10 @@ int spawner_start(const struct spawner_setup *setup, int *ret_sock, int *ret_pid
     *ret_what = hello.what;
     if (hello.error != 0)
         return -hello.error;
+    *ret_what = "mount namespace of the spawner";
+    r = receipt_learn_spawner(pid);
+    if (r < 0)
+        return r;
     if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
         return -errno;
     *ret_sock = fd_take(&ours);

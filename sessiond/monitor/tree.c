@@ -80,6 +80,8 @@ static int tmpfs_mount(const char *target, const struct plan_entry *e)
     /* The one tree with device nodes; nobody inside can make more, and it is sealed. */
     if (strcmp(e->target, "dev") == 0)
         flags = MS_NOSUID | MS_NOEXEC | MS_NOATIME;
+    if (SABOTAGED("mountflags"))
+        flags = MS_NOATIME;
     (void)snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=%o",
                    (unsigned long long)e->bytes, (unsigned long long)e->inodes, e->mode);
     return mount("tmpfs", target, "tmpfs", flags, options) < 0 ? -errno : 0;

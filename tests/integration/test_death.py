@@ -75,6 +75,19 @@ def test_a_client_is_told_when_the_root_process_dies():
     assert lab.run(["/bin/true"]).status == "ok"
 
 
+def test_a_run_ends_with_the_root_process():
+    """Nobody is left who could end it: it is the kernel that does, by the init's death signal."""
+    live = lab.sleeper()
+    try:
+        assert lab.run_processes()  # positive control: there is one
+        lab.die_alone(lab.service_pid("sessiond"))
+        lab.eventually(lambda: not lab.run_processes(), GONE_WITHIN_S)
+    finally:
+        lab.service("kill", "sessiond", check=False)  # labd takes note of the death
+        live.close()
+        lab.bring_up()
+
+
 def test_the_api_finds_a_new_root_process_by_itself():
     api = lab.service_pid("sessiond-api")
     for _ in range(3):

@@ -105,20 +105,26 @@ def images():
     assert lab.health()["disk"] == "image"  # auto: this lab has loop devices now
 
 
+def once(name):
+    """No name is ever given out twice, and tests/sabotage runs some of these tests again and again."""
+    return f"{name}{os.getpid()}"
+
+
 def disk_of(run):
     return run.receipt["disk"]
 
 
 def test_a_home_that_is_an_image_is_full_at_its_size(images, user):
-    uid = user("imogen")
-    run = lab.run(["/bin/true"], user="imogen")
+    name = once("imogen")
+    uid = user(name)
+    run = lab.run(["/bin/true"], user=name)
     assert run.status == "ok", run.end
     assert disk_of(run) == {"mode": "image", "bytes": 64 * MIB, "files": 1008}
     image = f"{IMAGES}/{uid}.img"
     assert os.stat(image).st_mode & 0o7777 == 0o600 and os.stat(image).st_uid == 0
     assert os.stat(IMAGES).st_mode & 0o7777 == 0o700
     before = os.statvfs(lab.STATE)
-    run = lab.python(FILL, user="imogen")
+    run = lab.python(FILL, user=name)
     written, errno = map(int, run.out.split())
     assert run.status == "disk" and errno == ENOSPC and 50 * MIB < written < 64 * MIB
     assert run.end["message"] == "The program failed, and at its end no room was left in ~/work."
@@ -127,14 +133,14 @@ def test_a_home_that_is_an_image_is_full_at_its_size(images, user):
     assert (before.f_bfree - after.f_bfree) * before.f_frsize <= 65 * MIB
     assert os.stat(image).st_blocks * 512 <= 64 * MIB
     # It is what df shows, to the participant and to root.
-    size = lab.python("import os\nfs = os.statvfs('.')\nprint(fs.f_blocks * fs.f_frsize)", user="imogen")
+    size = lab.python("import os\nfs = os.statvfs('.')\nprint(fs.f_blocks * fs.f_frsize)", user=name)
     assert 55 * MIB < int(size.out) <= 64 * MIB
-    live = lab.sleeper(user="imogen")
+    live = lab.sleeper(user=name)
     assert re.search(r"disk +[0-9]+M of [0-9]+M, [0-9]+ of 1008 files \(image\)",
-                     lab.atelier("user", "show", "imogen").stdout)
+                     lab.atelier("user", "show", name).stdout)
     live.close()
     # What is freed comes back to the host, at the latest when it is unmounted.
-    assert lab.sh("rm big", user="imogen").status == "ok"
+    assert lab.sh("rm big", user=name).status == "ok"
     lab.eventually(lambda: not loops_of(uid), 20)
     assert os.stat(image).st_blocks * 512 < 16 * MIB
 
@@ -297,17 +303,18 @@ def test_a_broken_image_is_nobodys_run(images, user):
 
 
 def test_nothing_starts_where_the_limits_are_required_and_nothing_can(user):
-    user("ilka")
+    name = once("ilka")
+    user(name)
     os.rename(LOOP_CONTROL, f"{LOOP_CONTROL}.away")
     try:
         policy("user { disk = 64M }\n")
         health = lab.health()
         assert (health["disk"], health["disk_required"]) == ("none", True)
         assert "quota: " in health["disk_what"] and "image: " in health["disk_what"]
-        run = lab.run(["/bin/true"], user="ilka")
+        run = lab.run(["/bin/true"], user=name)
         assert run.status == "setup_failed" and "requires" in run.end["message"], run.end
         policy("user { disk = 64M }\ndisk { required = false }\n")
-        run = lab.run(["/bin/true"], user="ilka")
+        run = lab.run(["/bin/true"], user=name)
         assert (run.status, disk_of(run)["mode"]) == ("ok", "none")
         assert re.search(r"^disk limits +none", lab.atelier("status").stdout, re.M)
     finally:

@@ -163,6 +163,10 @@ ROWS = (
     Row("filter of a login, lease checked", module("filter"), denied("seccomp"), WORKS),
     Row("filter of a login", module("filter", sessiond="verify"),
         receipt(lambda r: r["seccomp"] == 0), FILTER),
+    # One filter that allows everything: /proc counts it as ours, and the kernel shows that it is not.
+    Row("another filter of a login, lease checked", {"sessiond": "loginfilter"}, denied("filter"), WORKS),
+    Row("another filter of a login", {"sessiond": "loginfilter,verify"},
+        receipt(lambda r: r["seccomp"] == 2), FILTER[1:]),
     Row("no_new_privs of a login, lease checked", module("nnp"), denied("no_new_privs"), WORKS),
     Row("no_new_privs of a login", module("nnp", sessiond="verify"),
         receipt(lambda r: r["no_new_privs"] == 0), NNP),

@@ -4,7 +4,11 @@
 # Each of them twice: alone, and then the receipt is not what was planned and the run is refused; or
 # together with the check of the receipt, and then the program runs and the receipt shows what is
 # missing. Rules are taken away by an act from outside.
+import contextlib
+import os
+
 import lab
+import test_policy
 from row import Row
 
 
@@ -22,6 +26,27 @@ def refused(*steps):
 def goes_through(what=bool):
     """The run is all right to look at, but for its receipt."""
     return shows(lambda run: run.status == "ok" and what(run.receipt))
+
+
+def under(policy, seen):
+    """What is seen with this policy."""
+    def seen_so():
+        test_policy.policy(policy)
+        try:
+            return seen()
+        finally:
+            os.unlink(test_policy.FILE)
+            test_policy.reload()
+    return seen_so
+
+
+def held_by_group_alone():
+    """A run goes on to be held: by the jump that is left."""
+    run = lab.python("import socket\nprint(socket.socket().connect_ex(('10.9.0.2', 7777)))", net="public")
+    with contextlib.suppress(AttributeError, ValueError):
+        if run.status == "ok" and int(run.out) != 0 and run.receipt["net_group"]:
+            return ""
+    return f"a run shows {run.events}"
 
 
 def doctor(*checks):
@@ -45,6 +70,12 @@ PIDS = ("test_confinement.py::test_only_own_processes_are_seen",
 LIMITS = ("test_confinement.py::test_limits_and_mounts_are_those_of_the_receipt",)
 PRIORITY = ("test_confinement.py::test_a_run_is_no_more_important_than_others",)
 NAMESPACES = ("test_confinement.py::test_namespaces_are_those_of_the_receipt[none]",)
+FLAGS = ("test_confinement.py::test_the_system_is_read_only_and_without_set_uid",)
+DISK = ("test_disk.py::test_a_home_that_is_an_image_is_full_at_its_size",)
+# Each of them fails by one of the three alone.
+EGRESS = ("test_egress.py::test_a_public_address_that_the_policy_denies_is_refused",
+          "test_egress.py::test_networks_of_the_host_are_refused_if_the_policy_says_so",
+          "test_egress.py::test_of_a_list_only_that_is_reached")
 NNP = ("test_confinement.py::test_no_new_privileges_is_set", *doctor("receipt"))
 GROUP = ("test_cgroup.py::test_a_run_has_the_limits_of_the_plan_and_no_name_for_its_group",
          "test_cgroup.py::test_a_refused_fork_is_no_fault_of_a_program_that_copes",
@@ -54,6 +85,9 @@ PROC_RO = ("test_confinement.py::test_proc_is_read_only",)
 SIZES = ("test_policy.py::test_what_is_shipped_holds_where_nothing_is_said", *doctor("file-bomb"))
 NO_GROUPS = "" if (lab.health() or {}).get("cgroup_mode") != "none" else \
     "this machine has no control groups that a lab could use"
+NO_TREE = "" if (lab.health() or {}).get("net_group") else \
+    "the lab has no version 2 tree of control groups"
+NO_LOOPS = "" if os.path.isdir("/sys/block/loop0") else "this machine has no loop devices"
 V4 = tuple(f"test_network.py::test_a_run_does_not_reach[{address}-{protocol}]"
            for address in ("127.0.0.1", "10.9.0.2", "169.254.169.254")
            for protocol in ("tcp", "udp"))
@@ -101,6 +135,26 @@ ROWS = (
     Row("network namespace, receipt checked", {"sessiond": "netns"}, refused("verify"), RUNS),
     Row("network namespace", {"sessiond": "netns,verify"},
         goes_through(lambda receipt: receipt["net"] == "public"), NAMESPACES),
+    # That the receipt is enough for each of these alone, test_receipt shows field by field.
+    Row("mount namespace, receipt checked", {"sessiond": "mntns"}, refused(*STEPS), RUNS),
+    Row("mount namespace", {"sessiond": "mntns,verify"},
+        goes_through(lambda receipt: not receipt["namespaces"]["mnt"]["own"]), NAMESPACES),
+    Row("uts and cgroup namespace, mount flags",
+        {"host name": "", "sessiond": "utsns,cgroupns,mountflags,verify"}, goes_through(
+            lambda receipt: not receipt["namespaces"]["uts"]["own"] and receipt["mount_flags"]["loose"] > 0
+            and not receipt["namespaces"]["cgroup"]["own"]), NAMESPACES + FLAGS),
+    # No receipt tells of these two: a test of its own for each does.
+    Row("descriptors, death signal of the init", {"sessiond": "descriptors,deathsignal"}, goes_through(),
+        ("test_confinement.py::test_only_standard_descriptors_are_open",
+         "test_death.py::test_a_run_ends_with_the_root_process")),
+    Row("trees read-only", {"sessiond": "trees,verify"}, goes_through(),
+        ("test_policy.py::test_a_tree_is_there_read_only_and_not_for_others",)),
+    # Where nothing can hold a user to a limit that is required, the receipt is enough.
+    Row("limit of the disk, receipt checked", {"sessiond": "disk"},
+        under("user { disk = 64M }\n", refused("verify")), DISK, NO_LOOPS),
+    Row("limit of the disk", {"sessiond": "disk,verify"},
+        under("user { disk = 64M }\n", goes_through(lambda receipt: receipt["disk"]["mode"] == "none")),
+        DISK, NO_LOOPS),
     Row("ids, receipt checked", {"sessiond": "setuid"}, refused(*STEPS), RUNS),
     Row("ids, receipt checked, no canary", {"sessiond": "setuid,canary"}, refused("verify"), RUNS),
     Row("ids", {"sessiond": "setuid,canary,verify"},
@@ -129,6 +183,14 @@ ROWS = (
     Row("IPv4 rules", {"sessiond": "canary,netkeep", "rule": "iptables ATELIER"}, goes_through(), V4,
         doctor=NO_RULES),
     Row("IPv6 rules", {"sessiond": "canary,netkeep", "rule": "ip6tables ATELIER"}, goes_through(), V6),
+    # A canary that is in a group is held by the other jump: the watch over the rules is what sees it.
+    Row("IPv4 jump by user", {"sessiond": "netkeep", "rule": "iptables ATELIER owner"}, held_by_group_alone,
+        ("test_network.py::test_the_rules_hold_for_the_uid_not_for_the_run[tcp]",), NO_TREE),
+    Row("jump by control group", {"sessiond": "netgroup"},
+        goes_through(lambda receipt: receipt["net_group"] is False),
+        ("test_net_group.py::test_who_is_in_the_group_of_a_run_is_held_whatever_its_uid[5001]",), NO_TREE),
+    Row("networks that the policy refuses or does not list, those of the host",
+        {"sessiond": "deny,onlink,listed"}, goes_through(), EGRESS),
     Row("canary, for IPv4", {"sessiond": "canary"}, goes_through(), CANARY4),
     Row("canary, for IPv6", {"sessiond": "canary"}, goes_through(), CANARY6),
     Row("limit of connections", {"sessiond": "netlimit", "table": "inet atelier"},

@@ -9,6 +9,7 @@ import contextlib
 import glob
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import time
@@ -125,15 +126,21 @@ def replace_service(path, undo):
 # ---- rules and registry
 
 def drop_rule(which, undo):
-    """@which: "FAMILY TARGET": those of OUTPUT that lead there. ATELIER has two jumps, by uid and by
-    control group, of which each is enough; DROP is for SYN cookies."""
-    family, target = which.split()
-    rules = [rule.split() for rule in lab.rules(family) if rule.endswith(f" -j {target}")]
+    """@which: "FAMILY TARGET [MATCH]": those of OUTPUT that lead there. ATELIER has two jumps, by
+    uid (owner) and by control group, of which each is enough; DROP is for SYN cookies."""
+    family, target, *match = which.split()
+    rules = [rule.split() for rule in lab.rules(family)
+             if rule.endswith(f" -j {target}") and all(f" -m {word} " in rule for word in match)]
     assert rules, which
     undo.callback(lab.rules_restore)
     for words in rules:
         lab.command(family, "-w", "5", "-D", *(word.strip('"') for word in words[1:]))
     time.sleep(STALE_S)
+
+
+def keep_name(_, undo):
+    """Who has no namespace for it names the host."""
+    undo.callback(socket.sethostname, socket.gethostname())
 
 
 def drop_table(which, _):
@@ -171,6 +178,7 @@ TAKE = {
     "pam service": replace_service,
     "rule": drop_rule,
     "table": drop_table,
+    "host name": keep_name,
     "trigger": drop_trigger,
 }
 
