@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: ISC
 # test_canary.py - rules that do not hold, and a canary that cannot tell, start nothing.
 import contextlib
+import ctypes
 import os
+import select
 import signal
+import socket
 import threading
 import time
 
@@ -76,6 +79,60 @@ def test_a_dead_listener_proves_nothing():
     again = lab.child_of(sessiond, "atelier-listen")
     assert again.pid != listener.pid
     assert lab.service_pid("sessiond") == sessiond
+
+
+PIDFD_GETFD = 438  # the same number everywhere
+
+
+def its_descriptor(pid, number):
+    pidfd = os.pidfd_open(pid)
+    try:
+        fd = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, pidfd, number, 0)
+        assert fd >= 0, os.strerror(ctypes.get_errno())
+        return fd
+    finally:
+        os.close(pidfd)
+
+
+@contextlib.contextmanager
+def somebody_else_answers(change):
+    """On the listener's own sockets, while it stands still; @change makes ours of its answer."""
+    listener = lab.child_of(lab.service_pid("sessiond"), "atelier-listen").pid
+    with contextlib.ExitStack() as stack:
+        doors = [stack.enter_context(socket.socket(fileno=its_descriptor(listener, number)))
+                 for number in (3, 4)]  # listener_main()
+        with socket.create_connection(("127.0.0.1", doors[0].getsockname()[1]), 5) as asked:
+            banner = asked.recv(64, socket.MSG_WAITALL)
+        assert len(banner) == 16
+        os.kill(listener, signal.SIGSTOP)
+        stack.callback(os.kill, listener, signal.SIGCONT)
+        done = threading.Event()
+
+        def answer():
+            while not done.is_set():
+                for door in select.select(doors, [], [], 0.05)[0]:
+                    with contextlib.suppress(OSError), door.accept()[0] as client:
+                        client.sendall(change(banner))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        stack.callback(thread.join)
+        stack.callback(done.set)
+        yield
+
+
+def test_an_answer_of_somebody_else_proves_nothing():
+    """Root has to reach the listener: any other one may be where no rule of ours counts."""
+    with somebody_else_answers(lambda banner: banner):  # positive control: it is the answer that counts
+        time.sleep(STALE_S)
+        assert end_of_run()["status"] == "ok"
+    with contextlib.ExitStack() as other:
+        other.enter_context(somebody_else_answers(lambda banner: bytes(byte ^ 1 for byte in banner)))
+        assert_stopped_then_heals(other.close, 3)
+    with contextlib.ExitStack() as short:
+        short.enter_context(somebody_else_answers(lambda banner: banner[:15]))
+        time.sleep(STALE_S)
+        assert is_stopped_by_canary(end_of_run())
 
 
 def probe(but=None):
