@@ -193,6 +193,57 @@ def test_a_run_cannot_listen(net, alice):
     child.communicate()
 
 
+RECEIVER = """
+import errno, socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.bind(('0.0.0.0', 8099))
+    s.settimeout(20)
+    print('up', flush=True)
+    word, peer = s.recvfrom(99)
+    print('heard', word.decode(), flush=True)
+    try:
+        s.sendto(b'secret', peer)
+        print('answered')
+    except OSError as e:
+        print(errno.errorcode[e.errno])
+"""
+SENDER = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.settimeout(1.5)
+    s.sendto(b'knock', ('198.51.100.1', 8099))
+    try: print(s.recv(99).decode())
+    except OSError as e: print(type(e).__name__)
+"""
+
+
+def test_a_run_hears_a_datagram_from_outside_and_cannot_answer(alice):
+    """Decision 7: towards a socket that is bound UDP is one-way input; answers are refused."""
+    net = ["nsenter", f"--net=/proc/{os.environ['ATELIER_WORLD_PID']}/ns/net", "--"]
+    live = lab.start([lab.PYTHON, "-Iuc", RECEIVER], net="public")
+    live.until("out")
+    assert lab.command(*net, lab.PYTHON, "-c", SENDER).stdout == "TimeoutError\n"
+    words = live.finish().out.decode().split()
+    assert words[:3] == ["up", "heard", "knock"] and words[3] in REFUSALS | {"answered"}, words
+    # Positive control: it is the rules that keep the answer.
+    with firewall.rules_out(firewall.JUMP):
+        argv = ["setpriv", f"--reuid={alice}", f"--regid={alice}", "--clear-groups", lab.PYTHON, "-Iuc",
+                RECEIVER]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout.readline() == "up\n"
+            assert lab.command(*net, lab.PYTHON, "-c", SENDER).stdout == "secret\n"
+            child.communicate()
+
+
+def test_a_run_without_network_hears_nothing():
+    net = ["nsenter", f"--net=/proc/{os.environ['ATELIER_WORLD_PID']}/ns/net", "--"]
+    live = lab.start([lab.PYTHON, "-Iuc", RECEIVER.replace("(20)", "(2)")], net="none")
+    live.until("out")
+    assert lab.command(*net, lab.PYTHON, "-c", SENDER).stdout in ("TimeoutError\n",
+                                                                  "ConnectionRefusedError\n")
+    assert b"heard" not in live.finish().out
+
+
 def test_a_listener_of_the_range_cannot_be_reached(alice):
     child = listener_as(alice)
     try:
