@@ -266,6 +266,7 @@ struct wire_receipt {
     uint64_t io_weight;
     uint64_t io_read; /* bytes a second */
     uint64_t io_write;
+    uint64_t net_limit; /* connections that the user may have at a time; 0: nothing limits them */
 };
 
 #define WIRE_NOT_KNOWN UINT64_MAX

@@ -205,18 +205,19 @@ static json_t *skills(const struct wire_receipt *r)
 
 json_t *json_of_receipt(const struct wire_receipt *r)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:I, s:o,"
-        " s:o, s:I, s:o, s:o, s:I, s:b, s:I}",
-        "uid", u32_array(r->uid, 4), "gid", u32_array(r->gid, 4), "groups",
-        u32_array(r->groups, r->group_count), "capabilities", capabilities(r), "no_new_privs",
-        (json_int_t)r->no_new_privs, "seccomp", (json_int_t)r->seccomp, "seccomp_filters",
-        (json_int_t)r->seccomp_filters, "filter", filter(r), "namespaces", namespaces(r), "net",
-        is_own(r, WIRE_NS_NET) ? "none" : "public", "cgroup", cgroup(r), "rlimits", rlimits(r),
-        "disk", disk(r), "mounts", (json_int_t)r->mount_count, "mount_flags", mount_flags(r),
-        "umask", json_sprintf("%04o", r->umask), "oom_score_adj", (json_int_t)r->oom_score_adj,
-        "signals", signals(r), "skills", skills(r), "net_revision", (json_int_t)r->net_revision,
-        "net_group", r->net_group != 0, "canary_age_ms", (json_int_t)r->canary_age_ms);
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:I, s:o,"
+                     " s:o, s:I, s:o, s:o, s:I, s:b, s:o, s:I}",
+                     "uid", u32_array(r->uid, 4), "gid", u32_array(r->gid, 4), "groups",
+                     u32_array(r->groups, r->group_count), "capabilities", capabilities(r),
+                     "no_new_privs", (json_int_t)r->no_new_privs, "seccomp", (json_int_t)r->seccomp,
+                     "seccomp_filters", (json_int_t)r->seccomp_filters, "filter", filter(r),
+                     "namespaces", namespaces(r), "net", is_own(r, WIRE_NS_NET) ? "none" : "public",
+                     "cgroup", cgroup(r), "rlimits", rlimits(r), "disk", disk(r), "mounts",
+                     (json_int_t)r->mount_count, "mount_flags", mount_flags(r), "umask",
+                     json_sprintf("%04o", r->umask), "oom_score_adj", (json_int_t)r->oom_score_adj,
+                     "signals", signals(r), "skills", skills(r), "net_revision",
+                     (json_int_t)r->net_revision, "net_group", r->net_group != 0, "net_limit",
+                     limit(r->net_limit, 0), "canary_age_ms", (json_int_t)r->canary_age_ms);
 }
 
 json_t *json_of_watch(const struct wire_watch *w)

@@ -59,6 +59,7 @@ static inline void monitor_rules_say(const struct monitor *m, struct wire_receip
     r->net_revision = m->net_revision;
     r->net_group = m->net_cgroup != 0 && r->cgroup_leaf[0] != '\0' &&
                    (r->cgroup_mode == WIRE_CGROUP_V2 || r->cgroup_mode == WIRE_CGROUP_V2_LITE);
+    r->net_limit = m->net_limit.is_held ? m->net_limit.connections : 0;
 }
 
 #endif

@@ -221,6 +221,8 @@ def test_one_user_does_not_take_all_connections():
     count_anew()
     before = tracked()
     with lab.Session("alice") as session:
+        assert session.facts()["receipt"]["net_limit"] == LIMIT
+        assert lab.run(["/bin/true"]).receipt["net_limit"] == LIMIT
         assert int(session.python(FLOOD, str(3 * LIMIT)).stdout) == LIMIT
         # Others' come and go meanwhile.
         assert tracked() <= before + LIMIT + 200
@@ -252,7 +254,8 @@ def test_a_host_without_nft_says_so_and_goes_on():
         assert not told["counted"] and told["connections"] is None
         assert len(told["rules"]) > 20  # those of iptables are counted all the same
         assert "neither counted nor limited by user" in lab.atelier("status").stdout
-        assert lab.run(["/bin/true"], net="public").status == "ok"
+        run = lab.run(["/bin/true"], net="public")
+        assert (run.status, run.receipt["net_limit"]) == ("ok", None)
         assert runs.probe_in_run("tcp", "10.9.0.2")["10.9.0.2"][0] == "ECONNREFUSED"
     lab.service("restart", "sessiond")
     lab.bring_up()

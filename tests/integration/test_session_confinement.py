@@ -325,7 +325,7 @@ def test_every_field_of_the_receipt_is_what_the_kernel_says(inside):
     assert set(said) == {"uid", "gid", "groups", "capabilities", "no_new_privs", "seccomp",
                          "seccomp_filters", "filter", "namespaces", "net", "cgroup", "rlimits", "disk",
                          "mounts", "mount_flags", "umask", "oom_score_adj", "signals", "skills",
-                         "net_revision", "net_group", "canary_age_ms"}
+                         "net_revision", "net_group", "net_limit", "canary_age_ms"}
 
 
 def test_what_the_api_says_of_a_session_is_so(inside, alice):
