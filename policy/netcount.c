@@ -111,6 +111,8 @@ static const struct word {
     {"-m", "tcp", ""},
     {"-m", "udp", ""},
     {"-m", "addrtype", ""},
+    {"-m", "comment", ""},
+    {"--comment", "on-link", ""},
     {"-m", "conntrack", ""},
 };
 

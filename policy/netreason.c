@@ -41,6 +41,16 @@ static const struct {
     {"-p udp ", WIRE_NET_REASON_NOT_LISTED},
 };
 
+/* A network: the one of the host, if it says so, else one of the configuration. */
+static enum wire_net_reason network_reason(const char *match, size_t length)
+{
+    const size_t n = sizeof(NETRULES_ON_LINK) - 1;
+
+    if (length > n && memcmp(match + length - n, NETRULES_ON_LINK, n) == 0)
+        return WIRE_NET_REASON_ON_LINK;
+    return WIRE_NET_REASON_DENY;
+}
+
 bool netreason_of(const char *line, enum wire_net_reason *ret_reason)
 {
     const size_t begin = sizeof(BEGIN) - 1, end = sizeof(END) - 1;
@@ -57,6 +67,7 @@ bool netreason_of(const char *line, enum wire_net_reason *ret_reason)
             return true;
         }
     }
-    *ret_reason = strncmp(line, "-d ", 3) == 0 ? WIRE_NET_REASON_DENY : WIRE_NET_REASON_OTHER;
+    *ret_reason =
+        strncmp(line, "-d ", 3) == 0 ? network_reason(line, length) : WIRE_NET_REASON_OTHER;
     return true;
 }

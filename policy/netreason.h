@@ -13,7 +13,8 @@
  *              it; with or without its newline
  * @ret_reason: Set if it is one that refuses
  *
- * An address that is no part of the shipped list is one that the configuration refuses.
+ * An address that is no part of the shipped list is one that the configuration refuses, or is in a
+ * network of the host (NETRULES_ON_LINK).
  *
  * Return: whether it is one.
  */

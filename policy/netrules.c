@@ -196,7 +196,12 @@ static void denied_refuse(struct text *t, enum netrules_family family,
         if (spec->denied[i].is_v6 != (family == NETRULES_V6))
             continue;
         destination_text(&spec->denied[i], text);
-        refuse(t, "-d", text);
+        /* To be told from the others, in counts and by who reads the rules. */
+        if (i + spec->link_count >= spec->denied_count)
+            add(t, "-A " NETRULES_CHAIN " -d %s " NETRULES_ON_LINK "-j " NETRULES_CHAIN_NO "\n",
+                text);
+        else
+            refuse(t, "-d", text);
     }
 }
 
@@ -287,6 +292,8 @@ static void output_fill(struct text *t, const struct netrules_spec *spec)
 
 static int spec_check(const struct netrules_spec *spec)
 {
+    if (spec->link_count > spec->denied_count)
+        return -EINVAL;
     if (spec->denied_count > NETRULES_DENIED_MAX || spec->allowed_count > NETRULES_ALLOWED_MAX)
         return -E2BIG;
     return spec->cgroup && netrules_cgroup_fault(spec->cgroup) ? -EINVAL : 0;

@@ -15,6 +15,7 @@
 #define NETRULES_RESOLVERS_MAX 16u
 #define NETRULES_DENIED_MAX    192u
 #define NETRULES_ALLOWED_MAX   320u
+#define NETRULES_ON_LINK       "-m comment --comment on-link "
 #define NETRULES_CGROUP_SIZE   512u /* what the match has room for: xt_cgroup_info_v2 */
 
 enum netrules_family {
@@ -35,6 +36,7 @@ struct netrules_spec {
     size_t resolver6_count;
     const struct prefix *denied; /* borrowed; refused besides what always is */
     size_t denied_count;
+    size_t link_count;                      /* the last of them: networks that the host is in */
     bool is_listed;                         /* of what is not refused, only allowed is open */
     const struct netrules_allowed *allowed; /* borrowed */
     size_t allowed_count;

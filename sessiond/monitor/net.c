@@ -201,6 +201,14 @@ int net_unload(const char **ret_what)
 
 /* --- what they are made of ----------------------------------------------------------------- */
 
+/* How many of net_denied(), at its end, are networks that the host is in. */
+static size_t net_links(const struct net_config *config)
+{
+    const struct policy_net *p = config->policy;
+
+    return p && p->deny_on_link && !SABOTAGED("onlink") ? config->link_count : 0;
+}
+
 size_t net_denied(const struct net_config *config,
                   struct prefix ret_denied[NETRULES_DENIED_MAX + 1])
 {
@@ -209,7 +217,7 @@ size_t net_denied(const struct net_config *config,
 
     for (uint32_t i = 0; p && i < p->deny_count && !SABOTAGED("deny"); i++)
         ret_denied[n++] = p->deny[i];
-    for (size_t i = 0; p && p->deny_on_link && i < config->link_count && !SABOTAGED("onlink"); i++)
+    for (size_t i = 0; i < net_links(config); i++)
         ret_denied[n++] = config->links[i];
     return n;
 }
@@ -233,6 +241,7 @@ void net_spec_make(const struct net_config *config, struct net_room *room,
                                    .resolvers6 = room->v6,
                                    .denied = room->denied,
                                    .denied_count = net_denied(config, room->denied),
+                                   .link_count = net_links(config),
                                    .allowed = room->allowed};
     for (size_t i = 0; i < config->resolver_count; i++) {
         if (inet_pton(AF_INET, config->resolvers[i], &room->v4[spec->resolver4_count]) == 1)

@@ -63,11 +63,11 @@ def answer(query, zone, most):
     return head + query[12:12 + length] + body
 
 
-def serve(path):
+def serve(path, address):
     """In the world: what the file says at the moment."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    udp.bind((ADDRESS, 53))
-    tcp = socket.create_server((ADDRESS, 53))
+    udp.bind((address, 53))
+    tcp = socket.create_server((address, 53))
 
     def zone():
         with open(path, encoding="utf-8") as file:
@@ -96,7 +96,8 @@ def serve(path):
 class Resolver:
     PATH = "/run/lab/dns.json"
 
-    def __init__(self):
+    def __init__(self, address=ADDRESS):
+        self.address = address
         self.child = None
 
     def zone(self, **names):
@@ -107,8 +108,8 @@ class Resolver:
 
     def start(self):
         net = f"--net=/proc/{os.environ['ATELIER_WORLD_PID']}/ns/net"
-        self.child = subprocess.Popen(["nsenter", net, "--", sys.executable, "-IB", __file__, self.PATH],
-                                      stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen(["nsenter", net, "--", sys.executable, "-IB", __file__, self.PATH,
+                                       self.address], stdout=subprocess.PIPE, text=True)
         assert self.child.stdout.readline() == "up\n"
 
     def stop(self):
@@ -119,4 +120,4 @@ class Resolver:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

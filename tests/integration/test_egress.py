@@ -94,6 +94,15 @@ def eventually_reaches(uid, address, wanted=True):
     lab.eventually(lambda: reaches(uid, address) == wanted, WITHIN_S, 0.1)
 
 
+def why(address):
+    """The reason that alice is told to have been refused for."""
+    answer = lab.api("GET", "/v1/network")
+    found = {row["reason"] for row in answer.body["refused"]
+             if (row["user"], row["address"]) == ("alice", address)}
+    assert len(found) == 1, answer
+    return found.pop()
+
+
 # ---- deny
 
 def test_a_public_address_that_the_policy_denies_is_refused(alice):
@@ -105,6 +114,7 @@ def test_a_public_address_that_the_policy_denies_is_refused(alice):
         result = lab.python(runs.PROBE, "tcp", CLOUD, WORLD4, WORLD6, net="public")
         got = {address: word for address, (word, _) in result.json().items()}
         assert got.pop(CLOUD) in runs.REFUSALS
+        assert why(CLOUD) == "deny"
         assert got == {WORLD4: f"world {WORLD4}", WORLD6: f"world {WORLD6}"}
         assert result.receipt["net_revision"] != before
         assert reaches(0, CLOUD)
@@ -132,6 +142,7 @@ def test_networks_of_the_host_are_refused_if_the_policy_says_so(alice):
         policy("network { deny_on_link = true }")
         assert not reaches(alice, WORLD4) and not reaches(alice, WORLD6)
         assert reaches(alice, "192.0.2.9")  # behind a gateway
+        assert why(WORLD4) == why(WORLD6) == "on-link"
         assert reaches(0, WORLD4) and reaches(0, WORLD6)
         # What comes and goes is followed.
         subprocess.run(["ip", "route", "add", "192.0.2.0/24", "dev", "lab0"], check=True)
@@ -160,6 +171,64 @@ def test_of_a_list_only_that_is_reached(alice):
         assert reaches(alice, WORLD6) and not reaches(alice, "192.0.2.9")
         policy("network { egress = listed }")
         assert not reaches(alice, WORLD6) and not reaches(alice, WORLD4)
+
+
+# ---- the resolver
+
+ASK = """
+import errno, socket, struct, sys
+question = b"".join(bytes([len(part)]) + part for part in (b"data", b"example")) + b"\\0\\0\\1\\0\\1"
+query = b"ab\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + question
+for word in sys.argv[1:]:
+    address, kind, port = word.split(",")
+    try:
+        with socket.socket(type=socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as s:
+            s.settimeout(5)
+            s.connect((address, int(port)))
+            s.sendall(query if kind == "udp" else struct.pack("!H", len(query)) + query)
+            said = s.recv(512)
+            print("answered" if b"ab" in said[:4] else "reached")
+    except TimeoutError:
+        print("ETIMEDOUT")
+    except OSError as e:
+        print(errno.errorcode.get(e.errno, e))
+"""
+OTHER = "172.16.9.2"
+
+
+@pytest.fixture
+def private_resolver():
+    """Two servers of names in private networks; sessiond is told of the first."""
+    servers = [dns.Resolver(PRIVATE), dns.Resolver(OTHER)]
+    try:
+        for server in servers:
+            server.zone(data_example={"addresses": [WORLD4]})
+            server.start()
+        lab.service("restart", "sessiond", "--", "--resolver", PRIVATE)
+        lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+        yield
+    finally:
+        for server in servers:
+            server.stop()
+        lab.service("restart", "sessiond")
+        lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+        lab.eventually(lambda: lab.health()["net_connections"], lab.UP_WITHIN_S)  # after its first look
+
+
+def test_of_a_private_server_of_names_port_53_is_open_and_of_another_nothing(private_resolver):
+    asked = [f"{PRIVATE},udp,53", f"{PRIVATE},tcp,53", f"{OTHER},udp,53", f"{OTHER},tcp,53",
+             f"{PRIVATE},tcp,7777", f"{PRIVATE},udp,7778"]
+    root = lab.command(lab.PYTHON, "-c", ASK, *asked).stdout.split()
+    assert root == ["answered"] * 4 + ["reached"] * 2  # positive control: all of them are there
+    run = lab.python(ASK, *asked, net="public").out.decode().split()
+    with lab.Session("alice") as live:
+        session = live.python(ASK, *asked).stdout.split()
+    for said in (run, session):
+        assert said[:2] == ["answered"] * 2, said
+        assert set(said[2:]) <= runs.REFUSALS and len(said) == len(asked), said
+    # And it is the one that the C library asks.
+    code = "import socket\nprint(socket.gethostbyname('data.example'))"
+    assert lab.python(code, net="public").out.decode().split() == [WORLD4]
 
 
 # ---- names

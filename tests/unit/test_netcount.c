@@ -171,6 +171,9 @@ static void every_refusing_rule_has_a_name(void **state)
     assert_int_equal(found, 17 + 10);
     assert_true(netreason_of("-A ATELIER -d 203.0.113.0/24 -j ATELIER-NO", &reason));
     assert_int_equal(reason, WIRE_NET_REASON_DENY);
+    assert_true(netreason_of(
+        "-A ATELIER -d 203.0.113.0/24 -m comment --comment on-link -j ATELIER-NO", &reason));
+    assert_int_equal(reason, WIRE_NET_REASON_ON_LINK);
     assert_false(netreason_of("-A ATELIER -p tcp -j RETURN", &reason));
     assert_false(netreason_of("-A ATELIER-NO -j REJECT", &reason));
     assert_false(netreason_of("-A OUTPUT -d 10.0.0.0/8 -j ATELIER-NO", &reason));
