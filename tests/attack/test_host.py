@@ -15,6 +15,7 @@ import firewall
 import lab
 import pexpect
 import pytest
+import test_policy
 import where
 
 REFUSED = r"stopped (EPERM|EACCES|EHOSTUNREACH|ENETUNREACH|ECONNREFUSED)"
@@ -96,6 +97,45 @@ def test_i8_locks_on_all_that_is_read_hold_up_nobody(inside):
         assert lab.user_add(email="late@example.org").status == 201
         assert inside.says("echo here") == "here\n"
         assert time.monotonic() - begin < 3
+
+
+SKILL = "/root/lab-skill"
+
+
+def skill_write(text):
+    with open(f"{SKILL}/SKILL.md", "w", encoding="ascii") as file:
+        file.write(text)
+    return lab.atelier("skill", "add", SKILL).stdout.strip()
+
+
+@pytest.fixture
+def skill(alice):
+    """One that runs of alice have."""
+    os.makedirs(SKILL)
+    pinned = skill_write("first\n")
+    test_policy.policy(f'profile a {{ base = run skills = {{"{pinned}"}} uids = {{{alice}}} }}\n')
+    yield pinned
+    os.unlink(test_policy.FILE)
+    test_policy.reload()
+    shutil.rmtree(SKILL)
+    shutil.rmtree(f"{lab.STATE}/skills")
+
+
+def test_i8_a_lock_on_a_skill_holds_up_nobody(skill):
+    """It is the file of the store that is locked: the same inode, read-only as it is."""
+    [stored] = [f"{path}/SKILL.md" for path, _, files in os.walk(f"{lab.STATE}/skills") if "SKILL.md" in files]
+    with where.run_live("hold_locks", "/skills/lab-skill/SKILL.md") as (_, said):
+        assert said == "through 1"
+        with open(stored, "rb") as file:
+            with pytest.raises(BlockingIOError):  # positive control
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        begin = time.monotonic()
+        lab.atelier("skill", "verify")
+        assert skill_write("second\n") != skill
+        assert len(lab.json.loads(lab.atelier("skill", "list", "--json").stdout)["skills"]) == 2
+        assert lab.sh("cat /skills/lab-skill/SKILL.md").out == b"first\n"
+        test_policy.reload()
+        assert time.monotonic() - begin < 10
 
 
 def test_p4_the_spawner_has_one_thread():
@@ -324,6 +364,7 @@ def test_bug_3_in_a_foreign_user_namespace_nothing_starts():
     result = start("unshare", "--user", "--map-root-user", "--net", "--mount")
     for each in listeners:
         each.close()
-    assert result.returncode == 69, result
-    assert "cannot start: iptables-restore" in result.stderr, result
+    assert result.returncode == 69, result  # EX_UNAVAILABLE
+    said = [line for line in result.stderr.splitlines() if "cannot start" in line]
+    assert len(said) == 1 and "cannot start: iptables-restore: " in said[0], result
     assert lab.is_well()
