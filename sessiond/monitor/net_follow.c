@@ -138,7 +138,6 @@ static void answer_take(struct net_follow *f, uint32_t i, const struct names_ans
     uint32_t refused = e->refused, left_out = e->left_out;
     size_t n = net_denied(f->config, denied);
 
-    f->answered |= 1ull << i;
     if (names_take(&f->config->names, i, answer, denied, n, clock_ms())) {
         f->has_changed = true;
         log_info("a name of the policy has other addresses than before name=%s count=%u", e->host,
@@ -198,7 +197,7 @@ static void on_answers(evutil_socket_t fd, short what, void *arg)
     int r;
 
     (void)what;
-    while ((r = net_names_read(fd, f->config->names.count, &i, &answer)) == 1)
+    while ((r = net_names_read(fd, f->config->names.count, &f->answered, &i, &answer)) == 1)
         answer_take(f, i, &answer);
     if (r == -EAGAIN)
         return;

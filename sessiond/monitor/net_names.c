@@ -37,6 +37,7 @@
 #define MAGIC     0x4e414d31u /* "NAM1" */
 
 _Static_assert(RESOLVE_NAMES_MAX >= POLICY_ALLOW_MAX, "all names at once");
+_Static_assert(POLICY_ALLOW_MAX <= 64, "a bit for each");
 _Static_assert(RESOLVE_ADDRESSES_MAX == NAMES_ADDRESSES_MAX, "as many");
 
 /* --- the process --------------------------------------------------------------------------- */
@@ -115,7 +116,8 @@ static bool address_take(const struct resolve_address *a, struct prefix *ret_pre
     return true;
 }
 
-int net_names_read(int fd, uint32_t count, uint32_t *ret_i, struct names_answer *ret_answer)
+int net_names_read(int fd, uint32_t count, uint64_t *answered, uint32_t *ret_i,
+                   struct names_answer *ret_answer)
 {
     struct names_answer answer = {0};
     struct resolve_answer in;
@@ -126,7 +128,7 @@ int net_names_read(int fd, uint32_t count, uint32_t *ret_i, struct names_answer 
     if (n == 0)
         return 0;
     if ((size_t)n != sizeof(in) || in.magic != RESOLVE_MAGIC || in.index >= count ||
-        in.count > RESOLVE_ADDRESSES_MAX)
+        in.count > RESOLVE_ADDRESSES_MAX || (*answered & (1ull << in.index)) != 0)
         return -EBADMSG;
     for (uint32_t i = 0; i < in.count; i++) {
         if (!address_take(&in.addresses[i], &answer.addresses[i]))
@@ -148,6 +150,7 @@ int net_names_read(int fd, uint32_t count, uint32_t *ret_i, struct names_answer 
     answer.count = in.count;
     answer.ttl_s = in.ttl_s;
     answer.left_out = in.left_out;
+    *answered |= 1ull << in.index;
     *ret_i = in.index;
     *ret_answer = answer;
     return 1;

@@ -20,12 +20,14 @@ int net_names_start(const struct net_config *config, pid_t *ret_pid, int *ret_fd
 
 /**
  * net_names_read() - The next answer
+ * @answered:   Bit n: name n has its answer; a second one is none
  * @ret_i:      Which of @count names it is about
  * @ret_answer: Checked: what is in it are addresses
  *
  * Return: 1; 0 at the end; -EAGAIN: there is none yet; -EBADMSG: that was none.
  */
-int net_names_read(int fd, uint32_t count, uint32_t *ret_i, struct names_answer *ret_answer);
+int net_names_read(int fd, uint32_t count, uint64_t *answered, uint32_t *ret_i,
+                   struct names_answer *ret_answer);
 
 /* Return: 0 or a negative errno. */
 int net_names_save(const struct names *names);

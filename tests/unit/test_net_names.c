@@ -21,10 +21,12 @@
 #include "common/banned.h"
 
 static int fds[2] = {-1, -1};
+static uint64_t answered;
 
 static int setup(void **state)
 {
     (void)state;
+    answered = 0;
     return pipe2(fds, O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -55,7 +57,8 @@ static struct resolve_answer good(void)
 static int say(const void *data, size_t size, uint32_t *ret_i, struct names_answer *ret)
 {
     assert_int_equal(write(fds[1], data, size), size);
-    return net_names_read(fds[0], 3, ret_i, ret);
+    answered = 0;
+    return net_names_read(fds[0], 3, &answered, ret_i, ret);
 }
 
 static void an_answer_is_addresses(void **state)
@@ -66,7 +69,7 @@ static void an_answer_is_addresses(void **state)
     uint32_t i = 99;
 
     (void)state;
-    assert_int_equal(net_names_read(fds[0], 3, &i, &got), -EAGAIN);
+    assert_int_equal(net_names_read(fds[0], 3, &answered, &i, &got), -EAGAIN);
     assert_int_equal(say(&a, sizeof(a), &i, &got), 1);
     assert_int_equal(i, 2);
     assert_int_equal(got.state, NAMES_FOUND);
@@ -82,7 +85,7 @@ static void an_answer_is_addresses(void **state)
     assert_int_equal(say(&a, sizeof(a), &i, &got), 1);
     assert_int_equal(got.state, NAMES_FAILED);
     cleanup_close_p(&fds[1]);
-    assert_int_equal(net_names_read(fds[0], 3, &i, &got), 0);
+    assert_int_equal(net_names_read(fds[0], 3, &answered, &i, &got), 0);
 }
 
 static void anything_else_is_none(void **state)
@@ -139,6 +142,24 @@ static void bytes_by_chance_are_no_addresses_of_more_than_there_are(void **state
     }
 }
 
+/* Else whoever says the same again and again keeps sessiond, and its log, busy. */
+static void a_second_answer_about_a_name_is_none(void **state)
+{
+    struct resolve_answer a = good(), b = good();
+    struct names_answer got;
+    uint32_t i;
+
+    (void)state;
+    b.index = 1;
+    assert_int_equal(write(fds[1], &a, sizeof(a)), sizeof(a));
+    assert_int_equal(write(fds[1], &b, sizeof(b)), sizeof(b));
+    assert_int_equal(write(fds[1], &a, sizeof(a)), sizeof(a));
+    assert_int_equal(net_names_read(fds[0], 3, &answered, &i, &got), 1);
+    assert_int_equal(net_names_read(fds[0], 3, &answered, &i, &got), 1);
+    assert_int_equal(answered, 6);
+    assert_int_equal(net_names_read(fds[0], 3, &answered, &i, &got), -EBADMSG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +167,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(anything_else_is_none, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_by_chance_are_no_addresses_of_more_than_there_are,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_answer_about_a_name_is_none, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("net_names", tests, NULL, NULL);
