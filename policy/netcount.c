@@ -55,6 +55,8 @@ _Static_assert(ID_NET_MIN == NET_MIN && ID_NET_MAX == NET_MAX, "the range is tha
 #define NOISY "limit rate over 60/minute burst 512 packets"
 /* After so many new connections in a row, 1/16 of them a second: NETCOUNT_CONNECTIONS: 128. */
 #define FRESH_SHARE 16u
+/* Of what all together may have: so much is each one's own. */
+#define SPARE_SHARE 64u
 /* How long conntrack keeps a closed TCP connection. Source: nf_conntrack_tcp_timeout_time_wait */
 #define CLOSED_S 120u
 
@@ -190,7 +192,7 @@ static const char *reason_key(enum wire_net_reason reason)
 static void sets_add(struct text *t)
 {
     static const char *const users[] = {"tried", "opened", "limited", "sent",
-                                        "open",  "fresh",  "noisy"};
+                                        "open",  "fresh",  "spare",   "noisy"};
     static const char *const families[] = {"4", "6"};
 
     for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
@@ -322,21 +324,33 @@ static bool family_add(struct text *t, const char *rules, bool is_v6)
 /* Packets of a connection that is known, and not an answer to somebody from outside. */
 #define KNOWN "ct direction original ct status confirmed"
 
+static uint32_t least(uint32_t n)
+{
+    return n > 0 ? n : 1;
+}
+
 static void limits_add(struct text *t, const struct netcount_spec *spec)
 {
-    uint32_t fresh = spec->connections / FRESH_SHARE;
     uint32_t most = spec->table_size / 4;
 
     add(t, "chain full {\nupdate @limited { meta skuid counter }\n"
            "meta l4proto tcp reject with tcp reset\nreject with icmpx admin-prohibited\n}\n");
+    /* When all together are too many, each still gets a little: nobody can use up what is
+     * another's. */
+    if (most >= CLOSED_S)
+        add(t,
+            "chain crowded {\n"
+            "add @spare { meta skuid limit rate over %u/minute burst %u packets } goto full\n}\n",
+            least(most / (CLOSED_S / 60) / SPARE_SHARE), least(most / SPARE_SHARE));
     add(t, "chain hold {\nmeta skuid @over goto full\n");
     add(t, "add @open { meta skuid ct count over %u } add @over { meta skuid } goto full\n",
         spec->connections);
     add(t, "add @fresh { meta skuid limit rate over %u/second burst %u packets } goto full\n",
-        fresh > 0 ? fresh : 1, spec->connections);
-    /* All together: what is closed and still in the table is half of it at most. */
+        least(spec->connections / FRESH_SHARE), spec->connections);
+    /* All together: what is closed and still in the table is half of it at most, and as much again
+     * of what is spared for 64 users. */
     if (most >= CLOSED_S)
-        add(t, "limit rate over %u/second burst %u packets goto full\n", most / CLOSED_S, most);
+        add(t, "limit rate over %u/second burst %u packets goto crowded\n", most / CLOSED_S, most);
     add(t, "}\n");
 }
 

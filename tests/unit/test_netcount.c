@@ -86,7 +86,8 @@ static void every_rule_is_translated_in_its_order(void **state)
     assert_has(text, "add table inet atelier\ndelete table inet atelier\ntable inet atelier {\n");
     assert_has(text, "ct count over 2048 }");
     assert_has(text, "limit rate over 128/second burst 2048 packets");
-    assert_has(text, "limit rate over 546/second burst 65536 packets");
+    assert_has(text, "limit rate over 546/second burst 65536 packets goto crowded");
+    assert_has(text, "add @spare { meta skuid limit rate over 512/minute burst 1024 packets }");
     assert_has(text, "hook output priority -1;");
     assert_has(text, "hook output priority 1;");
 }

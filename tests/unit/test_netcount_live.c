@@ -41,11 +41,11 @@ static struct netcount_result counts;
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-static void lab_make_with(void **state, uint32_t connections)
+static void lab_make_for(void **state, uint32_t connections, uint32_t table_size)
 {
     struct netrules_spec rules = {0};
     cleanup_free char *rules4 = NULL, *rules6 = NULL, *text = NULL;
-    struct netcount_spec spec = {.connections = connections, .table_size = 65536};
+    struct netcount_spec spec = {.connections = connections, .table_size = table_size};
     char output[OUTPUT_SIZE];
     bool is_whole;
 
@@ -63,6 +63,11 @@ static void lab_make_with(void **state, uint32_t connections)
     assert_true(is_whole);
     if (tool_run("nft -f -", text, output) != 0)
         fail_msg("nft: %s", output);
+}
+
+static void lab_make_with(void **state, uint32_t connections)
+{
+    lab_make_for(state, connections, 65536);
 }
 
 static void counts_read(uint32_t uid)
@@ -376,6 +381,19 @@ static void connections_that_are_closed_at_once_are_limited_too(void **state)
     assert_tcp(BOB, "198.51.100.2", PORT, 0);
 }
 
+/* The table of a small host: 1024 of all in a row, 8 a second; of it 16 are each one's own. */
+static void who_uses_up_what_all_have_leaves_others_their_part(void **state)
+{
+    unsigned ok;
+
+    lab_make_for(state, 4000, 4096);
+    ok = flood(ALICE, 3000, 1000);
+    assert_in_range(ok, 1024 + 16, 1024 + 16 + 400);
+    assert_true(flood(ALICE, 500, 10000) < 400); /* positive control: there is no more for her */
+    assert_int_equal(flood(BOB, 16, 1000), 16);
+    assert_int_equal(user_counts(BOB)->limited, 0);
+}
+
 static void a_scan_does_not_fill_the_list(void **state)
 {
     const struct wire_net_user *u;
@@ -452,6 +470,7 @@ int main(void)
         BOTH(one_user_has_so_many_connections_and_no_more),
         BOTH(refused_tries_are_no_connections),
         BOTH(connections_that_are_closed_at_once_are_limited_too),
+        BOTH(who_uses_up_what_all_have_leaves_others_their_part),
         BOTH(a_scan_does_not_fill_the_list),
         BOTH(rules_can_change_and_counts_stay),
         BOTH(a_removal_leaves_nothing_and_may_come_twice),
