@@ -297,6 +297,9 @@ int net_load(struct net_config *config, uint32_t *ret_revision, uint64_t *ret_cg
 
     net_spec_make(config, &room, &spec);
     r = families_load(&spec, &had, ret_what);
+    /* Somebody had the lock for long, or changed OUTPUT after it was looked at: no reason yet. */
+    if (r == -EPROTO && spec.cgroup)
+        r = families_load(&spec, &had, ret_what);
     /* It is the one rule that a host may lack; whether it was the reason shows without it. */
     if (r == -EPROTO && spec.cgroup) {
         spec.cgroup = NULL;

@@ -136,12 +136,15 @@ def test_a_group_that_is_made_anew_is_held_again(kept):
 
 
 @contextlib.contextmanager
-def restore_says_no(pattern):
-    """As an iptables without the match would: a text that has it is refused."""
+def restore_says_no(pattern, once=None):
+    """As an iptables without the match would: a text that has it is refused. once: a file; it goes with the first."""
     paths = [f"/usr/sbin/{family}-restore" for family in lab.FAMILIES]
     for path in paths:
         os.rename(path, path + ".away")
         with open(path, "w", encoding="utf-8") as file:
+            if once:
+                file.write(f"#!/bin/sh\nrm {once} 2>/dev/null ||"
+                           f" exec /usr/sbin/xtables-nft-multi {os.path.basename(path)} \"$@\"\n")
             file.write("#!/bin/sh\ntext=$(cat)\ncase $text in *" + shlex.quote(pattern) + "*)\n"
                        "    echo \"Couldn't load match\" >&2\n    exit 2 ;;\nesac\n"
                        f"printf '%s\\n' \"$text\" | exec /usr/sbin/xtables-nft-multi {os.path.basename(path)} \"$@\"\n")
@@ -170,6 +173,16 @@ def test_a_host_without_the_match_says_so_and_goes_on(kept):
     lab.service("restart", "sessiond")
     lab.bring_up()
     assert len(group_lines("iptables")) == 1
+    lab.eventually(lambda: lab.health()["net_connections"], lab.UP_WITHIN_S)  # after its first look
+
+
+def test_a_load_that_fails_once_is_no_reason_to_go_without(kept):
+    once = "/run/lab/once"
+    with open(once, "w", encoding="ascii"), restore_says_no("-I OUTPUT 2 -m cgroup", once):
+        lab.service("restart", "sessiond")
+        lab.bring_up()
+    assert not os.path.exists(once)  # positive control: it did fail
+    assert len(group_lines("iptables")) == len(group_lines("ip6tables")) == 1
     lab.eventually(lambda: lab.health()["net_connections"], lab.UP_WITHIN_S)  # after its first look
 
 
