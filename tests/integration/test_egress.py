@@ -95,12 +95,10 @@ def eventually_reaches(uid, address, wanted=True):
 
 
 def why(address):
-    """The reason that alice is told to have been refused for."""
+    """The reasons that alice is told to have been refused for; other tests have theirs in an hour, too."""
     answer = lab.api("GET", "/v1/network")
-    found = {row["reason"] for row in answer.body["refused"]
-             if (row["user"], row["address"]) == ("alice", address)}
-    assert len(found) == 1, answer
-    return found.pop()
+    return {row["reason"] for row in answer.body["refused"]
+            if (row["user"], row["address"]) == ("alice", address)}
 
 
 # ---- deny
@@ -114,7 +112,7 @@ def test_a_public_address_that_the_policy_denies_is_refused(alice):
         result = lab.python(runs.PROBE, "tcp", CLOUD, WORLD4, WORLD6, net="public")
         got = {address: word for address, (word, _) in result.json().items()}
         assert got.pop(CLOUD) in runs.REFUSALS
-        assert why(CLOUD) == "deny"
+        assert "deny" in why(CLOUD)
         assert got == {WORLD4: f"world {WORLD4}", WORLD6: f"world {WORLD6}"}
         assert result.receipt["net_revision"] != before
         assert reaches(0, CLOUD)
@@ -142,7 +140,7 @@ def test_networks_of_the_host_are_refused_if_the_policy_says_so(alice):
         policy("network { deny_on_link = true }")
         assert not reaches(alice, WORLD4) and not reaches(alice, WORLD6)
         assert reaches(alice, "192.0.2.9")  # behind a gateway
-        assert why(WORLD4) == why(WORLD6) == "on-link"
+        assert "on-link" in why(WORLD4) & why(WORLD6)
         assert reaches(0, WORLD4) and reaches(0, WORLD6)
         # What comes and goes is followed.
         subprocess.run(["ip", "route", "add", "192.0.2.0/24", "dev", "lab0"], check=True)
