@@ -149,7 +149,7 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
             p->is_held = p->has_seen = true;
             continue;
         }
-        if (is_changed)
+        if (room.cgroup_id != look->cgroup_id)
             p->has_normal = false;
         p->error = family_keep(&net_families[i], &spec, look->must_load || is_changed, p);
         p->is_held = p->error == 0;
@@ -171,6 +171,7 @@ int net_look_start(struct net_look *look, const struct net_config *config, pid_t
         struct net_look_family *p = &look->families[i];
 
         p->has_seen = p->was_loaded = p->is_held = false;
+        p->has_normal = p->has_normal && !look->must_forget;
         p->found = NETRULES_FAULT_NONE;
         p->error = -EINTR;
     }

@@ -7,7 +7,8 @@
  * one that was killed, that is less.
  *
  * If the policy has changed, or the group of the second jump is another by now, what was known is
- * forgotten, and the rules are loaded whatever there is.
+ * forgotten, and the rules are loaded whatever there is. One that was ended before all was done
+ * leaves the normal forms that it has made to the next.
  *
  * For each family:
  *   1. the normal form, if there is none yet: our text is loaded in a network namespace that was
@@ -48,6 +49,7 @@ struct net_look {
     /* Set before the start: */
     bool must_load;       /* load the rules, even if nothing is wrong */
     bool is_changed;      /* the rules are to be others than before */
+    bool must_forget;     /* the normal forms, too: not for one that goes on with such a change */
     bool must_see_table;  /* look at the table, too */
     uint32_t connections; /* of one user, for the table */
     /* From look to look: the group that the second jump is about (net_cgroup.h), or 0. */

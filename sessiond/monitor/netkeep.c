@@ -28,6 +28,7 @@
 #include "common/banned.h"
 
 #define LOOK_LIMIT_MS   10000 /* then it is killed; iptables waits half of it for its lock */
+#define LOOK_AGAIN_MS   20000 /* the same for the next one: the machine may be that slow */
 #define RETRY_MS        400   /* after a look that failed */
 #define CUT_RETRY_MS    1000  /* after one that took too long; then 2 s, 4 s, ... */
 #define CUT_RETRY_MAX   5     /* 32 s */
@@ -52,7 +53,8 @@ struct netkeep {
     bool has_news;  /* since the look began */
     bool is_wanted; /* by the guard; a look that began before does not count */
     bool must_load, is_forgiven;
-    bool has_changed;                                        /* what the rules are made of */
+    bool has_changed; /* what the rules are made of */
+    bool must_forget; /* the normal forms: no look since has known of it */
     bool was_wanted, had_to_load, was_forgiven, had_changed; /* the same of the look under way */
     uint32_t revision;                                       /* of what it holds the host to */
 
@@ -339,7 +341,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 
 static int look_watch(struct netkeep *k)
 {
-    struct timeval tv = ms_timeval(LOOK_LIMIT_MS);
+    struct timeval tv = ms_timeval(k->cuts ? LOOK_AGAIN_MS : LOOK_LIMIT_MS);
 
     k->pidfd = pidfd_of(k->pid);
     if (k->pidfd < 0)
@@ -368,13 +370,14 @@ static void look_start(struct netkeep *k)
 
     k->look->must_load = k->had_to_load = k->must_load || k->has_changed;
     k->look->is_changed = k->had_changed = k->has_changed;
+    k->look->must_forget = k->must_forget;
     k->look->must_see_table =
         k->had_to_load || net_limit_is_due(&k->monitor->net_limit, k->has_news);
     k->look->connections = k->monitor->policy->net.connections;
     k->was_wanted = k->is_wanted;
     k->was_forgiven = k->is_forgiven;
     k->has_news = k->is_wanted = k->must_load = k->has_changed = k->is_forgiven = false;
-    k->is_cut = false;
+    k->is_cut = k->must_forget = false;
     k->revision = k->monitor->net_revision;
     if (k->had_changed)
         (void)net_revision(k->config, &k->revision);
@@ -421,7 +424,7 @@ static void on_news(evutil_socket_t fd, short what, void *arg)
 
 void netkeep_change(struct netkeep *k)
 {
-    k->must_load = k->has_changed = true;
+    k->must_load = k->has_changed = k->must_forget = true;
     if (k->pid == 0)
         look_start(k);
 }

@@ -18,8 +18,8 @@
  * family. So every two seconds it is 0.2 % of a processor. A look that costs more is followed by a
  * longer pause, so that it is never more than 0.5 %; only news waits for NETKEEP_NEWS_MS at most.
  * From a flush to the load it is 10 to 50 ms, as long as no such pause is due.
- * A look that is ended because it takes too long costs no pause, and the next one is soon: what it
- * has made of the normal forms is kept, so on a slow machine each gets further than the last.
+ * A look that is ended because it takes too long costs no pause; the next one is soon, may take
+ * twice as long, and keeps the normal forms that the last one has made.
  */
 #ifndef ATELIER_NETKEEP_H
 #define ATELIER_NETKEEP_H

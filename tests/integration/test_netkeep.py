@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: ISC
 # test_netkeep.py - what others do to the firewall is put back, and a session lives through it.
+import contextlib
+import itertools
 import os
 import shlex
+import signal
 import struct
 import subprocess
 import threading
@@ -394,32 +397,68 @@ def test_who_cannot_look_for_a_minute_relies_on_nothing(clock):
         lab.command("nft", "flush", "ruleset")
 
 
-@pytest.fixture
-def slow_nft():
-    """nft(8) takes for ever as long as the file that this gives is there."""
-    path = "/run/lab/slow-nft"
-    os.rename("/usr/sbin/nft", "/usr/sbin/nft.away")
-    with open("/usr/sbin/nft", "w", encoding="ascii") as file:
-        file.write(f"#!/bin/sh\n[ ! -e {path} ] || exec sleep 100\nexec /usr/sbin/nft.away \"$@\"\n")
+@contextlib.contextmanager
+def instead_of(name, script):
+    """A program of the firewall is a shell script meanwhile."""
+    path = f"/usr/sbin/{name}"
+    os.rename(path, f"{path}.away")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n{script} \"$@\"\n")
         os.fchmod(file.fileno(), 0o755)
     try:
-        yield path
+        yield
     finally:
-        if os.path.exists(path):
-            os.unlink(path)
-        os.rename("/usr/sbin/nft.away", "/usr/sbin/nft")
+        os.rename(f"{path}.away", path)
 
 
-def test_a_look_that_took_too_long_is_made_up_for(clock, slow_nft):
-    """It was ended before it had put the table back; the next is not as late as after one that went well."""
+SLOW = "/run/lab/slow"
+
+
+@pytest.fixture
+def cut_short(clock):
+    """(words, hang, cut): a script with these words hangs from hang() on, until cut() has ended the look."""
+    path = SLOW
+    said, times = "takes too long and is ended", itertools.count(1)
+
+    def hang():
+        open(path, "w", encoding="ascii").close()
+
+    def cut():
+        def look():
+            return lab.child_of(lab.service_pid("sessiond"), "atelier-netlook")
+
+        before = lab.sessiond_says(said)
+        lab.eventually(lambda: (process := look()) and lab.child_of(process.pid, "sleep"), 10)
+        clock(11 * next(times))
+        lab.eventually(lambda: lab.sessiond_says(said) > before, 10)
+        os.unlink(path)
+
+    yield f"[ ! -e {path} ] || exec sleep 100\nexec", hang, cut
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def test_a_look_that_took_too_long_is_made_up_for(cut_short):
+    """The next is soon, and does not begin from the beginning: on a slow machine it would never end."""
+    slow, hang, cut = cut_short
     table = ("nft.away", "list", "table", "inet", "atelier")
-    lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 30)
-    ended = lab.sessiond_says("takes too long and is ended")
-    open(slow_nft, "w", encoding="ascii").close()
-    lab.command("nft.away", "delete", "table", "inet", "atelier")
-    lab.eventually(lambda: (look := lab.child_of(lab.service_pid("sessiond"), "atelier-netlook"))
-                   and lab.child_of(look.pid, "sleep"), 10)
-    clock(11)
-    lab.eventually(lambda: lab.sessiond_says("takes too long and is ended") > ended, 10)
-    os.unlink(slow_nft)
-    lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 15)
+    calls, armed = "/run/lab/restores", "/run/lab/armed"
+    multi = "/usr/sbin/xtables-nft-multi"
+    with instead_of("nft", f"{slow} /usr/sbin/nft.away"):
+        lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 30)
+        hang()
+        lab.command("nft.away", "delete", "table", "inet", "atelier")
+        cut()
+        lab.eventually(lambda: lab.command(*table, check=False).returncode == 0, 15)
+    loads = lab.sessiond_says("network rules changed")
+    open(armed, "w", encoding="ascii").close()
+    with (instead_of("ip6tables-save", f"{slow} {multi} ip6tables-save"),
+          instead_of("iptables-restore", f"echo >>{calls}\n[ ! -e {armed} ] || mv {armed} {SLOW}\n"
+                                         f"exec {multi} iptables-restore")):
+        os.kill(lab.service_pid("sessiond"), signal.SIGHUP)
+        cut()
+        lab.eventually(lambda: lab.sessiond_says("network rules changed") > loads, 15)
+        with open(calls, encoding="ascii") as file:
+            # The normal form and the load; then the load alone.
+            assert len(file.readlines()) == 3
+    os.unlink(calls)
