@@ -70,10 +70,58 @@ def test_a_session_reaches_the_world_and_not_the_host(guest):
 
 
 @inside
+def rules_and_table():
+    receipt = lab.run(["/bin/true"], net="public").receipt
+    table = tools.sh("nft list table inet atelier").stdout
+    return ({family: lab.rules(family)[:2] for family in lab.FAMILIES},
+            receipt["net_group"] and lab.health()["net_group"], "chain passed" in table,
+            lab.atelier("net", "alice").stdout)
+
+
+@inside
+def table_wait():
+    # A machine that is slow may need more than one look before the table is there.
+    lab.eventually(lambda: lab.health()["net_connections"], 120, every=1)
+
+
+def test_the_rules_are_by_uid_and_by_group_and_a_table_counts(guest):
+    table_wait(guest)
+    assert in_a_run(guest, CONNECT, REACHED[:1], "public") == {REACHED[0]: f"world {REACHED[0]}"}
+    rules, is_grouped, has_table, said = rules_and_table(guest)
+    for family, (by_uid, by_group) in rules.items():
+        assert "--uid-owner 10000-59999 -j ATELIER" in by_uid, (family, by_uid)
+        assert '-m cgroup --path "atelier.slice/atelier-holder.service" -j ATELIER' in by_group, by_group
+    assert is_grouped and has_table
+    assert "not counted" not in said and "not limited" not in said and "\nalice " in said, said
+
+
+@inside
+def stranger_in_group(code, addresses):
+    """What a process of another uid reaches when it is put into the group of a run, and outside of it."""
+    live = lab.sleeper(net="public", limits={"wall_ms": 120000})
+    try:
+        group = f"/sys/fs/cgroup{tools.cgroup_of(live.find('start')[0]['pid'])}"
+        argv = ["setpriv", "--reuid=5001", "--regid=5001", "--clear-groups", lab.PYTHON, "-I", "-c", code,
+                *addresses]
+        held = lab.command("sh", "-c", f'echo 0 >{group}/cgroup.procs && exec "$@"', "sh", *argv)
+        return group, json.loads(held.stdout), json.loads(lab.command(*argv).stdout)
+    finally:
+        live.close()
+
+
+@pytest.mark.long
+def test_who_is_in_the_group_of_a_run_is_held_whatever_its_uid(guest):
+    group, held, free = stranger_in_group(guest, CONNECT, REFUSED + REACHED)
+    assert "/atelier-holder.service/u" in group
+    check(guest, held)
+    assert all(" " in word for word in free.values()), free
+
+
+@inside
 def flushed(family):
     """The rules come back by themselves: how a run ends then, and what the service says."""
     tools.sh(f"{family} -w 5 -F OUTPUT")
-    lab.eventually(lambda: lab.jump_is_first(family), 10)
+    lab.eventually(lambda: lab.jump_is_first(family), 30)
     return lab.run(["/bin/true"]).end, lab.health()
 
 
@@ -91,8 +139,8 @@ def heal(family):
     program = f"/usr/sbin/{family}-restore"
     tools.sh(f"[ ! -e {program}.away ] || mv {program}.away {program}")
     lab.command("systemctl", "kill", "-s", "HUP", "--kill-who=main", "sessiond.service")
-    lab.eventually(lambda: all(lab.jump_is_first(family) for family in lab.FAMILIES), 20)
-    lab.eventually(lambda: lab.run(["/bin/true"]).end["status"] == "ok", 20, every=0.3)
+    lab.eventually(lambda: all(lab.jump_is_first(family) for family in lab.FAMILIES), 60)
+    lab.eventually(lambda: lab.run(["/bin/true"]).end["status"] == "ok", 60, every=0.3)
 
 
 @pytest.mark.parametrize("family", [
