@@ -54,10 +54,17 @@ def free_bytes():
 
 @inside
 def policy_put(text):
+    def loads():
+        return tools.sh("journalctl -q -o cat -u sessiond | grep -cE "
+                        "'^network rules (loaded again|changed) '", check=False).stdout
     tools.file_write("/etc/atelier/conf.d/90-disk.conf", text)
     # One that is being started again reads it by itself.
-    tools.sh("systemctl start sessiond && systemctl reload sessiond")
-    lab.eventually(lab.is_well, 60)
+    tools.sh("systemctl start sessiond")
+    before = loads()
+    tools.sh("systemctl reload sessiond")
+    # It is well until it begins to load its rules; a machine that is slow may need a second try, and
+    # until that has come to its end nothing starts.
+    lab.eventually(lambda: loads() != before and lab.is_well(), 120, every=1)
 
 
 @pytest.fixture(scope="module")
