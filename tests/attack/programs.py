@@ -250,6 +250,7 @@ def user_key(verb):
     if verb == "clear":
         call(250, 7, -4)
         return "cleared"
+    call(250, 8, -4, -2)  # where the session has a keyring of its own, that of the uid is not in it
     key = call(250, 10, -4, b"user", b"attack", 0)
     data = ctypes.create_string_buffer(32)
     call(250, 11, key, data, 32)

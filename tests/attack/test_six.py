@@ -266,7 +266,7 @@ def beside_bombs():
         stack.callback(stop.set)
         beside = median_of_print_s("carol")
         assert len(lab.procs_of_uid(lab.uid_of("alice"))) > 50  # they are there
-    lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 20)
+    lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 120)
     return max(idle, median_of_print_s("carol")), beside
 
 
