@@ -61,6 +61,13 @@ static enum ctl_exit user_delete(const struct options *opt, const char *name, st
     return code;
 }
 
+/* Whose home, or place of an image, this is. */
+static bool is_home_of(const char *name, uid_t *ret_uid)
+{
+    return (home_owner(ATELIER_HOMES_DIR, name, ret_uid) == 0 && id_is_allocatable(*ret_uid)) ||
+           home_image_place(ATELIER_HOMES_DIR, name, ret_uid) == 0;
+}
+
 /* The uid of a home whose user is gone already; how it comes to that is said above. */
 static bool is_left_home(const char *name, uid_t *ret_uid)
 {
@@ -68,7 +75,7 @@ static bool is_left_home(const char *name, uid_t *ret_uid)
     char buffer[4096];
     uid_t uid;
 
-    if (home_owner(ATELIER_HOMES_DIR, name, &uid) < 0 || !id_is_allocatable(uid))
+    if (!is_home_of(name, &uid))
         return false;
     if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) != 0 || found)
         return false;
@@ -177,18 +184,21 @@ static enum ctl_exit home_step(const struct del_args *args, struct removal *x)
     enum ctl_exit code = CTL_OK;
     uid_t owner;
     int r = home_owner(ATELIER_HOMES_DIR, x->name, &owner);
-    bool is_image = home_image_is(x->uid, NULL);
+    bool has_image = home_image_is(x->uid, NULL);
+    /* The image goes before its place. */
+    bool is_image =
+        has_image || (home_image_place(ATELIER_HOMES_DIR, x->name, &owner) == 0 && owner == x->uid);
 
     report_set(x, "archive", json_null());
     report_set(x, "home",
                r == -ENOENT ? json_null() : json_sprintf("%s/%s", ATELIER_HOMES_DIR, x->name));
     if ((r == -ENOENT && !is_image) || args->home == DEL_HOME_KEEP)
         return CTL_OK;
-    if (is_image && args->home == DEL_HOME_ARCHIVE && home_image_open(x->uid, x->name, &why) < 0) {
+    if (has_image && args->home == DEL_HOME_ARCHIVE && home_image_open(x->uid, x->name, &why) < 0) {
         say_error("%s is removed, but the home stays: its image: %s", x->name, why);
         return CTL_NO;
     }
-    if (args->home == DEL_HOME_ARCHIVE)
+    if (args->home == DEL_HOME_ARCHIVE && has_image == is_image)
         code = home_archive_step(args, x);
     if (code != CTL_OK)
         return code;

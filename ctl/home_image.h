@@ -10,6 +10,17 @@
 /* Is the home of this user an image? @ret_st: of its file; may be NULL. */
 bool home_image_is(uid_t uid, struct stat *ret_st);
 
+/**
+ * home_image_place() - Whose image is mounted here, when it is mounted
+ * @homes: Parent of the homes
+ *
+ * A place is root's, with the group of the user; it is there before the image and after it, so it
+ * leads to what an interrupted removal has left.
+ *
+ * Return: 0, -ENOENT (no place of an image), or another negative errno.
+ */
+int home_image_place(const char *homes, const char *name, uid_t *ret_uid);
+
 /* Mount it where the home is. Return: 0, or -EIO with a sentence in @ret_why, heap. */
 int home_image_open(uid_t uid, const char *name, char **ret_why);
 

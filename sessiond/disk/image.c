@@ -10,6 +10,9 @@
  * the file system. So one that exists, mounted anywhere, is looked for first, and the lock is held
  * meanwhile. The device goes with its last mount (LO_FLAGS_AUTOCLEAR), whoever dies how.
  *
+ * The place, where the image is mounted, is root's, and its group says whose it is: so an image is
+ * found by the name when the user is gone. It is there before the image and after it.
+ *
  * What is in the image the kernel has written: no participant can reach the file or the device.
  */
 #include "sessiond/disk/image.h"
@@ -138,12 +141,31 @@ static int device_mount(dev_t dev)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* Its place is ours as long as nothing is mounted there. */
-static int mount_place(struct image *im, int mount_fd)
+/* The place is ours as long as nothing is mounted there. Made, and on the disk, with its group. */
+static int place_make(struct image *im)
 {
+    cleanup_close int fd = -1;
+    struct stat st;
+
     im->ret_what = "the place of the home";
     if (mkdirat(im->homes_fd, im->name, 0700) < 0 && errno != EEXIST)
         return -errno;
+    fd = home_open(im, &st);
+    if (fd < 0)
+        return fd;
+    if (st.st_uid != 0)
+        return -EEXIST;
+    if (st.st_gid == im->uid)
+        return 0;
+    return fchown(fd, 0, im->uid) < 0 || fsync(fd) < 0 || fsync(im->homes_fd) < 0 ? -errno : 0;
+}
+
+static int mount_place(struct image *im, int mount_fd)
+{
+    int r = place_make(im);
+
+    if (r < 0)
+        return r;
     if (syscall(SYS_move_mount, mount_fd, "", im->homes_fd, im->name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
         return -errno;
     return 0;
@@ -245,6 +267,8 @@ static int image_make(struct image *im, uint64_t bytes, uint64_t files)
     r = fchmod(root, 0700) < 0 ? -errno : home_fill(root, im->uid, im->uid);
     if (r == 0 && syncfs(root) < 0)
         r = -errno;
+    if (r == 0)
+        r = place_make(im);
     if (r == 0 && (renameat(im->dir_fd, temp, im->dir_fd, im->file) < 0 || fsync(im->dir_fd) < 0))
         r = -errno;
     return r < 0 ? r : mount_place(im, mount_fd);

@@ -334,3 +334,38 @@ def test_a_user_who_is_removed_takes_the_image_along(images, user, name, option,
         assert "work/file" in lab.command("tar", "-tf", archive).stdout
 
 
+@pytest.mark.parametrize("name, option, kept", [("ilko", "-r", False), ("ilmar", "--archive", True)])
+def test_an_image_that_was_kept_is_found_when_its_user_is_gone(images, user, name, option, kept):
+    uid = user(name)
+    assert lab.sh("echo kept >file", user=name).status == "ok"
+    lab.eventually(lambda: not loops_of(uid), 20)
+    lab.atelier("user", "del", "--no-scan", name)
+    assert os.path.exists(f"{IMAGES}/{uid}.img")
+    done = lab.atelier("user", "del", option, "--no-scan", name)
+    assert str(uid) in done.stdout
+    assert not os.path.exists(f"{IMAGES}/{uid}.img") and not os.path.exists(f"{lab.HOMES}/{name}")
+    assert not loops_of(uid)
+    if kept:
+        archive = re.search(r"\S+\.tar\S*", done.stdout + done.stderr).group()
+        assert "work/file" in lab.command("tar", "-tf", archive).stdout
+    # Then there is nothing more to be found.
+    again = lab.atelier("user", "del", option, "--no-scan", name, check=False)
+    assert again.returncode != 0 and "no user" in again.stderr, again
+
+
+@pytest.mark.parametrize("name, option", [("ilmo", "-r"), ("ilsa", "--archive")])
+def test_a_removal_that_was_interrupted_after_the_image_is_finished(images, user, name, option):
+    uid = user(name)
+    assert lab.run(["/bin/true"], user=name).status == "ok"
+    lab.eventually(lambda: not loops_of(uid), 20)
+    lab.atelier("user", "del", "--no-scan", name)
+    os.unlink(f"{IMAGES}/{uid}.img")
+    lab.atelier("user", "del", option, "--no-scan", name)
+    assert not os.path.exists(f"{lab.HOMES}/{name}")
+
+
+def test_of_a_directory_of_roots_nothing_is_removed(images):
+    os.mkdir(f"{lab.HOMES}/ilse-root", 0o700)
+    done = lab.atelier("user", "del", "-r", "--no-scan", "ilse-root", check=False)
+    assert done.returncode != 0 and os.path.isdir(f"{lab.HOMES}/ilse-root")
+    os.rmdir(f"{lab.HOMES}/ilse-root")
