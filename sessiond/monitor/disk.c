@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/quota.h"
 #include "common/sabotage.h"
+#include "sessiond/monitor/disk_backend.h"
 #include "sessiond/monitor/disk_image.h"
 #include "sessiond/monitor/home.h"
 #include "sessiond/monitor/monitor.h"
@@ -37,40 +38,11 @@ struct disk {
 
 /* --- which one ----------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct policy_disk *policy, enum policy_disk_backend backend)
-{
-    return policy->backend == POLICY_DISK_AUTO || policy->backend == backend;
-}
-
-static void why_add(struct disk *disk, const char *what, int r)
-{
-    size_t n = strlen(disk->why);
-
-    (void)snprintf(disk->why + n, sizeof(disk->why) - n, "%s%s: %s", n > 0 ? "; " : "", what,
-                   strerrordesc_np(-r));
-}
-
 void disk_look(struct disk *disk)
 {
     const struct policy_disk *policy = &disk->monitor->policy->disk;
-    enum wire_disk mode = WIRE_DISK_NONE;
-    int r;
+    enum wire_disk mode = disk_backend(policy, home_dir(), disk->why);
 
-    disk->why[0] = '\0';
-    if (is_wanted(policy, POLICY_DISK_QUOTA)) {
-        r = quota_check(home_dir());
-        if (r == 0)
-            mode = WIRE_DISK_QUOTA;
-        else
-            why_add(disk, "quota", r);
-    }
-    if (mode == WIRE_DISK_NONE && is_wanted(policy, POLICY_DISK_IMAGE)) {
-        r = images_check();
-        if (r == 0)
-            mode = WIRE_DISK_IMAGE;
-        else
-            why_add(disk, "image", r);
-    }
     images_policy(disk->images, policy);
     if (policy->backend == POLICY_DISK_NONE)
         str_cut(disk->why, sizeof(disk->why), "the policy says none");

@@ -58,17 +58,6 @@ struct images {
 
 /* --- what the kernel says ------------------------------------------------------------------ */
 
-int images_check(void)
-{
-    cleanup_close int fd = open(LOOP_CONTROL, O_RDWR | O_CLOEXEC);
-
-    if (fd < 0)
-        return -errno;
-    if (access("/usr/sbin/mke2fs", X_OK) < 0 && access("/sbin/mke2fs", X_OK) < 0)
-        return -errno;
-    return 0;
-}
-
 static int image_stat(uint32_t uid, struct stat *ret_st)
 {
     char path[sizeof(IMAGE_DIR) + 24];

@@ -23,9 +23,6 @@ int images_new(struct event_base *base, struct images **ret_images);
 /* Unmount, without waiting for it, what no session uses. */
 void images_free(struct images *images);
 
-/* May homes of this host be images? Return: 0 or a negative errno. */
-int images_check(void);
-
 void images_policy(struct images *images, const struct policy_disk *policy);
 
 /* Is there an image for this user? */

@@ -14,6 +14,7 @@ monitor_sources = \
 	%D%/cpu_watch.c %D%/cpu_watch.h \
 	%D%/disk.c %D%/disk.h \
 	%D%/doctor.c %D%/doctor.h \
+	%D%/disk_backend.c %D%/disk_backend.h \
 	%D%/disk_image.c %D%/disk_image.h \
 	%D%/fdcheck.c %D%/fdcheck.h \
 	%D%/filter_proof.c %D%/filter_proof.h \

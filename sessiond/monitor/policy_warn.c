@@ -3,11 +3,14 @@
 #include "sessiond/monitor/policy_warn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
+#include "sessiond/monitor/disk_backend.h"
 #include "sessiond/monitor/hosttree.h"
 
 #include "common/banned.h"
@@ -91,6 +94,36 @@ static void group_look(struct findings *f, const struct policy *policy,
              p->name, kind->name, keys);
 }
 
+/* Whoever names a back end, or a limit, means it: config_disk_join(). */
+static void disk_warn(struct findings *f, const struct policy_disk *disk)
+{
+    cleanup_close int homes = -1;
+    char why[WIRE_PATH_SIZE];
+
+    if (disk->backend == POLICY_DISK_NONE ||
+        (disk->backend == POLICY_DISK_AUTO && !disk->is_required))
+        return;
+    homes = open(ATELIER_HOMES_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (homes < 0) {
+        find(f, false, "disk: " ATELIER_HOMES_DIR ": %s: what holds users to it is not known",
+             strerrordesc_np(errno));
+        return;
+    }
+    if (disk_backend(disk, homes, why) != WIRE_DISK_NONE)
+        return;
+    find(f, false, "disk: %s: %s; turn user quota on, or provide loop devices and e2fsprogs%s", why,
+         disk->is_required ? "nothing starts" : "nobody is held to the limits",
+         disk->is_required ? ", or say required = false" : "");
+}
+
+static void net_warn(struct findings *f, const struct policy_net *net)
+{
+    if (net->egress == POLICY_EGRESS_LISTED && net->allow_count == 0)
+        find(f, false,
+             "network: egress: listed, and allow is empty: participants reach nothing outside; "
+             "name in allow what they need");
+}
+
 unsigned policy_warn(const struct policy *policy, FILE *to, unsigned *ret_warnings)
 {
     struct findings f = {.to = to};
@@ -103,6 +136,8 @@ unsigned policy_warn(const struct policy *policy, FILE *to, unsigned *ret_warnin
         if (p->gid_count > 0)
             group_look(&f, policy, p);
     }
+    disk_warn(&f, &policy->disk);
+    net_warn(&f, &policy->net);
     *ret_warnings = f.warnings;
     return f.errors;
 }

@@ -13,8 +13,9 @@
  *
  * An error: a tree that runs and sessions will never start with, because a server answers for it or
  * the kernel does. Warnings: a tree that is not there, is no directory, or cannot be read by
- * participants; and a profile that gives more than its kind by a group, since the api says who is
- * in a group.
+ * participants; a profile that gives more than its kind by a group, since the api says who is in a
+ * group; limits of the disk that nothing of this host can hold anybody to; and a list of allowed
+ * destinations that is empty.
  *
  * Return: number of errors; *@ret_warnings are not counted in it.
  */

@@ -20,6 +20,8 @@ IMAGE = "disk {{ backend = image\n idle = {idle} }}\nuser {{ disk = {disk}\n dis
 LOOP_CONTROL = "/dev/loop-control"
 MISC, LOOP_CONTROL_MINOR, LOOP_MAJOR, NODES = 10, 237, 7, 256
 ENOSPC = 28
+LACKS = ("quota: file system of the homes: not turned on; "
+         f"image: {LOOP_CONTROL} is missing")
 FILL = """
 import os
 n, e = 0, 0
@@ -310,15 +312,18 @@ def test_nothing_starts_where_the_limits_are_required_and_nothing_can(user):
         policy("user { disk = 64M }\n")
         health = lab.health()
         assert (health["disk"], health["disk_required"]) == ("none", True)
-        assert "quota: " in health["disk_what"] and "image: " in health["disk_what"]
+        assert health["disk_what"] == LACKS
+        assert LACKS in lab.atelier("policy", "check").stderr
         run = lab.run(["/bin/true"], user=name)
         assert run.status == "setup_failed" and "requires" in run.end["message"], run.end
         policy("user { disk = 64M }\ndisk { required = false }\n")
         run = lab.run(["/bin/true"], user=name)
         assert (run.status, disk_of(run)["mode"]) == ("ok", "none")
-        assert re.search(r"^disk limits +none", lab.atelier("status").stdout, re.M)
+        assert re.search(rf"^disk limits +none: {LACKS}$", lab.atelier("status").stdout, re.M)
     finally:
         os.rename(f"{LOOP_CONTROL}.away", LOOP_CONTROL)
+    policy("user { disk = 64M }\n")
+    assert lab.health()["disk"] == "image" and not lab.atelier("policy", "check").stderr
 
 
 @pytest.mark.parametrize("name, option, kept", [("ilona", "-r", False), ("ilva", "--archive", True)])

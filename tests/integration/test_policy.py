@@ -288,6 +288,28 @@ def test_the_command_takes_names():
     assert result.stdout.splitlines() == mine
 
 
+QUOTA_LACKS = "warning: disk: quota: file system of the homes: not turned on"
+NO_NAMES = "warning: network: egress: listed, and allow is empty: "
+
+
+@pytest.mark.parametrize("text, words", [
+    ("user { disk = 3G }", (QUOTA_LACKS, "; image: ", "nothing starts", "required = false")),
+    ("disk { backend = quota }", (QUOTA_LACKS, "nothing starts", "turn user quota on")),
+    ("disk { backend = quota\n required = false }", (QUOTA_LACKS, "nobody is held")),
+    ("user { disk = 3G }\ndisk { required = false }", ()),
+    ("disk { backend = none }", ()),
+    ("network { egress = listed }", (NO_NAMES,)),
+    ("network { egress = listed\n allow = {198.51.100.2} }", ()),
+])
+def test_check_says_what_nothing_can_hold_or_reach(text, words):
+    """That a host which has the back end gets no such warning is in test_disk.py."""
+    put(f"{text}\n")
+    result = lab.atelier("policy", "check")
+    assert all(word in result.stderr for word in words), result
+    assert result.stderr.count("\n") == (1 if words else 0), result
+    assert result.stdout.endswith(", warnings: 1\n" if words else "profiles: 3\n"), result
+
+
 @pytest.mark.parametrize("profile, code, words", [
     ("trees = {\"/opt/course/none\"}", 0, "warning: a: trees: /opt/course/none: No such file or directory"),
     ("trees = {\"/opt/course/link\"}", 0, "warning: a: trees: /opt/course/link: there is a symbolic link"),
