@@ -261,6 +261,11 @@ void check_shared_memory(struct doctor *d, struct doctor_line *l)
     if (!judge_is_ready(d, l, WITH_PLAIN))
         return;
     b = attempts_bait(d, &why);
+    if (b && b->is_ipc_others)
+        doctor_say(l, DOCTOR_UNKNOWN,
+                   "somebody but root has an object of System V with key 0x%x, or the queue "
+                   "/atelier-doctor; it stays: 'ipcs' and 'ls -l /dev/mqueue' say whose it is",
+                   (unsigned)BAIT_SHM_KEY);
     if (!b || (!b->has_shm && !b->queue[0])) {
         doctor_say(l, DOCTOR_UNKNOWN, "nothing to be shared could be made");
         return;

@@ -101,19 +101,45 @@ static void place_sweep(const char *place)
 
 /* --- System V, POSIX queue ------------------------------------------------------------------- */
 
-static void ipc_remove(void)
+/* Source: semctl(2): the caller has to define it. */
+union semun {
+    int val;
+    struct semid_ds *buf;
+};
+
+/* Of the things that have our names only root's are a keeper's. Return: is there one of another? */
+static bool ipc_remove(void)
 {
+    struct msqid_ds msg;
+    struct semid_ds sem;
+    struct shmid_ds shm;
+    struct stat st;
+    bool is_others = false;
     int id = shmget(BAIT_SHM_KEY, 0, 0);
 
-    if (id >= 0)
+    if (id >= 0 && (shmctl(id, IPC_STAT, &shm) < 0 || shm.shm_perm.cuid != 0))
+        is_others = true;
+    else if (id >= 0)
         (void)shmctl(id, IPC_RMID, NULL);
     id = semget(BAIT_SHM_KEY, 0, 0);
-    if (id >= 0)
+    if (id >= 0 &&
+        (semctl(id, 0, IPC_STAT, (union semun){.buf = &sem}) < 0 || sem.sem_perm.cuid != 0))
+        is_others = true;
+    else if (id >= 0)
         (void)semctl(id, 0, IPC_RMID);
     id = msgget(BAIT_SHM_KEY, 0);
-    if (id >= 0)
+    if (id >= 0 && (msgctl(id, IPC_STAT, &msg) < 0 || msg.msg_perm.cuid != 0))
+        is_others = true;
+    else if (id >= 0)
         (void)msgctl(id, IPC_RMID, NULL);
-    (void)mq_unlink(QUEUE);
+    id = mq_open(QUEUE, O_RDONLY | O_CLOEXEC);
+    if (id >= 0 && (fstat(id, &st) < 0 || st.st_uid != 0))
+        is_others = true;
+    else if (id >= 0)
+        (void)mq_unlink(QUEUE);
+    if (id >= 0)
+        (void)mq_close(id);
+    return is_others;
 }
 
 static void ipc_make(struct bait *b)
@@ -121,7 +147,7 @@ static void ipc_make(struct bait *b)
     struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 16};
     mqd_t queue;
 
-    ipc_remove();
+    b->is_ipc_others = ipc_remove();
     b->has_shm = shmget(BAIT_SHM_KEY, SHM_BYTES, IPC_CREAT | IPC_EXCL | 0666) >= 0 &&
                  semget(BAIT_SHM_KEY, 1, IPC_CREAT | IPC_EXCL | 0666) >= 0 &&
                  msgget(BAIT_SHM_KEY, IPC_CREAT | IPC_EXCL | 0666) >= 0;
@@ -256,7 +282,7 @@ static void unmake(const struct bait *b)
         (void)unlink(b->files[i]);
     if (b->path_socket[0])
         (void)unlink(b->path_socket);
-    ipc_remove();
+    (void)ipc_remove();
 }
 
 static _Noreturn void keeper_main(struct bait *b, int lifeline, int report, uid_t uid)

@@ -35,7 +35,8 @@ struct bait {
     char abstract_name[64];
     char queue[32];
     bool has_shm;
-    pid_t victim; /* of the first participant's uid, outside of everything; 0: none */
+    bool is_ipc_others; /* something with our key or name is not root's, and stays */
+    pid_t victim;       /* of the first participant's uid, outside of everything; 0: none */
     char secret[BAIT_WORD_SIZE]; /* among its arguments */
     int lifeline;                /* the doctor's end */
     pid_t keeper;

@@ -213,6 +213,26 @@ def test_nothing_is_left(alice_home):
     assert traces() == before
 
 
+def ipc_of(uid):
+    """Memory with the doctor's key, of this uid; it outlives its maker."""
+    code = (f"import ctypes, os\nos.setuid({uid})\n"
+            f"raise SystemExit(ctypes.CDLL(None).shmget({SHM_KEY}, 4096, 0o1666) < 0)")
+    lab.command("/usr/bin/python3", "-c", code)
+
+
+@pytest.mark.parametrize("uid, stays", [(lab.STRANGER, True), (0, False)])
+def test_of_what_has_its_key_the_doctor_removes_but_roots(uid, stays):
+    ipc_of(uid)
+    try:
+        line = doctor("shared-memory")["shared-memory"]
+        assert bool(shared()) == stays
+        assert line["verdict"] == ("unknown" if stays else "pass"), line
+        assert ("somebody but root" in line["evidence"]) == stays
+    finally:
+        lab.command("ipcrm", "-M", str(SHM_KEY), check=False)
+    assert not shared()
+
+
 @contextlib.contextmanager
 def at_work(*names):
     with subprocess.Popen(["atelier", "doctor", "--json", *names], stdout=subprocess.PIPE,
