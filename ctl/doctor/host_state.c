@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* host_state.c - clock, room on disks, and the log. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/image.h"
 #include "ctl/answer.h"
 #include "ctl/doctor/checks.h"
 
@@ -99,6 +102,37 @@ static void place_look(const char *path, struct doctor_line *l)
         doctor_say(l, DOCTOR_PASS, "%s %" PRIu64 " GiB", path, bytes >> 30);
 }
 
+/* What the images of homes may still take: they are sparse, and each was promised its whole size.
+ */
+static void images_look(struct doctor_line *l)
+{
+    DIR *dir = opendir(IMAGE_DIR);
+    uint64_t more = 0, left;
+    struct statvfs vfs;
+
+    if (!dir) {
+        if (errno != ENOENT)
+            doctor_say(l, DOCTOR_UNKNOWN, "%s: %s", IMAGE_DIR, strerror(errno));
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
+        struct stat st;
+
+        if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+            st.st_size > st.st_blocks * 512)
+            more += (uint64_t)(st.st_size - st.st_blocks * 512);
+    }
+    if (fstatvfs(dirfd(dir), &vfs) == 0) {
+        left = (uint64_t)vfs.f_bavail * vfs.f_frsize;
+        if (more > left)
+            doctor_say(l, DOCTOR_WARN,
+                       "the images of homes may still take %" PRIu64 " MiB, and %s has %" PRIu64
+                       " MiB left",
+                       more >> 20, IMAGE_DIR, left >> 20);
+    }
+    (void)closedir(dir);
+}
+
 void check_disk(struct doctor *d, struct doctor_line *l)
 {
     static const char *const places[] = {ATELIER_STATE_DIR, ATELIER_HOMES_DIR, "/var/log", "/run"};
@@ -106,6 +140,7 @@ void check_disk(struct doctor *d, struct doctor_line *l)
     (void)d;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         place_look(places[i], l);
+    images_look(l);
 }
 
 /* --- the log ---------------------------------------------------------------------------------- */

@@ -443,3 +443,19 @@ def test_the_short_form_is_short():
     began = time.monotonic()
     doctor("--short")
     assert time.monotonic() - began < 5  # a twentieth of one on a quiet machine
+
+
+def test_images_that_were_promised_more_than_there_is_are_a_warning():
+    assert "images" not in doctor("disk")[1]["disk"]["evidence"]
+    os.makedirs(f"{lab.STATE}/disk", mode=0o700, exist_ok=True)
+    image = f"{lab.STATE}/disk/59999.img"
+    free = os.statvfs(lab.STATE)
+    try:
+        with open(image, "wb") as file:
+            os.truncate(file.fileno(), free.f_bavail * free.f_frsize // 2)
+        assert "images" not in doctor("disk")[1]["disk"]["evidence"]
+        os.truncate(image, free.f_bavail * free.f_frsize + (64 << 30))
+        line = doctor("disk")[1]["disk"]
+        assert line["verdict"] == "warn" and "the images of homes may still take" in line["evidence"]
+    finally:
+        os.unlink(image)
