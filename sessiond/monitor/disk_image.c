@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,13 +172,15 @@ static void used_by(struct disk_home *home, const struct disk_user *user, int by
 
 /* --- the program --------------------------------------------------------------------------- */
 
-/* @bytes: 0: no sizes are given. Return: pid or a negative errno. */
+/* A group of its own, so that it ends together with what it has started.
+ * @size: NULL: no sizes are given. Return: pid or a negative errno. */
 static int program_start(const struct disk_home *home, const char *verb,
                          const struct plan_size *size)
 {
     const char *const envp[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
     char uid[12], bytes[24], files[24];
     const char *argv[] = {IMAGE_PROGRAM, verb, uid, home->name, NULL, NULL, NULL};
+    posix_spawnattr_t attr;
     pid_t pid;
     int r;
 
@@ -188,8 +191,14 @@ static int program_start(const struct disk_home *home, const char *verb,
         argv[4] = bytes;
         argv[5] = files;
     }
-    r = posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv,
-                    (char *const *)(uintptr_t)envp);
+    r = posix_spawnattr_init(&attr);
+    if (r != 0)
+        return -r;
+    r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+    if (r == 0)
+        r = posix_spawn(&pid, argv[0], NULL, &attr, (char *const *)(uintptr_t)argv,
+                        (char *const *)(uintptr_t)envp);
+    (void)posix_spawnattr_destroy(&attr);
     return r != 0 ? -r : pid;
 }
 
@@ -197,7 +206,7 @@ static void on_program(evutil_socket_t fd, short what, void *arg);
 
 static int program_watch(struct disk_home *home, const char *verb, const struct plan_size *size)
 {
-    int pid = program_start(home, verb, size);
+    int pid = program_start(home, verb, size), r;
 
     if (pid < 0)
         return pid;
@@ -207,9 +216,14 @@ static int program_watch(struct disk_home *home, const char *verb, const struct 
         home->pid_event = event_new(home->images->base, home->pidfd, EV_READ, on_program, home);
     if (home->pid_event && event_add(home->pid_event, NULL) == 0)
         return 0;
-    /* Nobody would hear of its end: wait for it here. */
-    on_program(-1, 0, home);
-    return 0;
+    /* Nobody would hear of its end, and sessiond waits for nobody: it ends now, and all that it has
+     * started. */
+    r = home->pidfd < 0 ? home->pidfd : -ENOMEM;
+    (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    program_forget(home);
+    return r;
 }
 
 /* --- waiting ------------------------------------------------------------------------------- */
@@ -249,6 +263,7 @@ static void up_begin(struct disk_home *home)
     r = program_watch(home, home->waiting->is_open_only ? "open" : "up",
                       home->waiting->is_open_only ? NULL : home->waiting->size);
     if (r < 0) {
+        (void)event_del(home->timer);
         home->state = HOME_OFF;
         answer_all(home, -r, IMAGE_PROGRAM);
     }

@@ -69,6 +69,14 @@ test_cgroup_io_SOURCES = %D%/test_cgroup_io.c sessiond/monitor/cgroup_io.c \
 test_cgroup_io_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_io_LDADD = libcommon.la $(CMOCKA_LIBS)
 
+# --- homes that are images. It includes disk_image.c.
+check_PROGRAMS += test_disk_image
+TESTS += test_disk_image
+test_disk_image_SOURCES = %D%/test_disk_image.c
+test_disk_image_CPPFLAGS = $(AM_CPPFLAGS) $(EVENT_CFLAGS) $(CMOCKA_CFLAGS)
+test_disk_image_LDADD = libpolicy.la libsessiond_shared.la libcommon.la $(SECCOMP_LIBS) \
+	$(EVENT_LIBS) $(CMOCKA_LIBS)
+
 # --- processor time. It has a count of its own in place of a leaf's.
 check_PROGRAMS += test_hosttree
 TESTS += test_hosttree
