@@ -137,7 +137,7 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
 {
     struct netrules_spec spec;
     struct net_room room;
-    bool is_changed;
+    bool is_changed, is_held = true;
 
     net_child_settle("atelier-netlook", parent);
     net_spec_make(config, &room, &spec);
@@ -153,13 +153,18 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
             p->has_normal = false;
         p->error = family_keep(&net_families[i], &spec, look->must_load || is_changed, p);
         p->is_held = p->error == 0;
+        is_held = is_held && p->is_held;
         /* What was there is what we had made: nobody has had a hand in it. */
         if (is_changed && p->is_held)
             p->found = NETRULES_FAULT_NONE;
     }
     if (look->must_see_table)
         net_table_keep(config, look->connections, &look->table);
-    look->cgroup_id = room.cgroup_id;
+    /* Whoever starts is told that this group is held: only if it is, in each family. */
+    if (is_held)
+        look->cgroup_id = room.cgroup_id;
+    else if (room.cgroup_id != look->cgroup_id)
+        look->cgroup_id = 0;
     _exit(0);
 }
 

@@ -288,7 +288,8 @@ static void group_judge(struct netkeep *k)
     if (id == m->net_cgroup)
         return;
     if (id == 0)
-        log_warning("the group of the rule by control group is gone, and so is the rule");
+        log_warning("there is no rule by control group now: its group is gone, or the rule could "
+                    "not be loaded");
     else
         log_info("the rule by control group is about another group than before");
     m->net_cgroup = id;

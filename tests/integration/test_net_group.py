@@ -126,7 +126,7 @@ def test_a_group_that_is_made_anew_is_held_again(kept):
     lab.eventually(lambda: gone(top), WITHIN_S)
     os.mkdir(top)
     lab.eventually(lambda: lab.sessiond_says("is about another group than before") +
-                   lab.sessiond_says("the group of the rule by control group is gone"), WITHIN_S)
+                   lab.sessiond_says("there is no rule by control group now"), WITHIN_S)
     lab.eventually(lambda: lab.health()["net_group"], WITHIN_S)
     with public_run() as run:
         assert os.path.dirname(os.path.dirname(group_of(run.receipt))) == top
@@ -154,6 +154,21 @@ def restore_says_no(pattern, once=None):
     finally:
         for path in paths:
             os.rename(path + ".away", path)
+
+
+@pytest.mark.skipif(MODE != "v2-lite", reason="as above")
+def test_a_group_whose_rule_cannot_be_loaded_is_not_told_as_held(kept):
+    with public_run() as run:
+        top = os.path.dirname(os.path.dirname(group_of(run.receipt)))
+    before = lab.sessiond_says("the network rules cannot be")
+    with restore_says_no("-I OUTPUT 2 -m cgroup"):
+        lab.eventually(lambda: gone(top), WITHIN_S)
+        os.mkdir(top)
+        lab.eventually(lambda: lab.sessiond_says("the network rules cannot be") > before, WITHIN_S)
+        assert lab.health()["net_group"] is False
+    lab.eventually(lambda: lab.health()["net_group"], WITHIN_S)
+    lab.eventually(lab.is_well, lab.UP_WITHIN_S)
+    assert all(len(group_lines(family)) == 1 for family in lab.FAMILIES)
 
 
 def test_a_host_without_the_match_says_so_and_goes_on(kept):
