@@ -2,6 +2,7 @@
 /* cmd_net.c - atelier net */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/str.h"
 #include "ctl/answer.h"
@@ -23,7 +24,7 @@ static const char doc[] =
 
 struct sum {
     int counted, complete;
-    json_t *since, *connections, *users, *refused, *rules;
+    json_t *why_not, *since, *connections, *users, *refused, *rules;
 };
 
 struct net_user {
@@ -147,12 +148,23 @@ static enum ctl_exit rules_print(const json_t *list)
     return CTL_OK;
 }
 
+static const char *not_counted_text(const json_t *why_not)
+{
+    const char *word = json_is_string(why_not) ? json_string_value(why_not) : "";
+
+    if (strcmp(word, "no-table") == 0)
+        return "not counted: there is no table of nft";
+    if (strcmp(word, "too-long") == 0)
+        return "not known: reading what nft has counted took too long and was ended; try again";
+    return "not known: what nft has counted could not be read; sessiond's log says more";
+}
+
 static void sum_print(const struct sum *s)
 {
     cleanup_table struct table *t = table_new(2);
 
     table_add(t, "counted since");
-    table_add(t, !s->counted                ? "not counted: there is no table of nft"
+    table_add(t, !s->counted                ? not_counted_text(s->why_not)
                  : json_is_string(s->since) ? json_string_value(s->since)
                                             : "before sessiond was started");
     table_add(t, "connections");
@@ -174,10 +186,10 @@ static enum ctl_exit net_print(json_t *json)
     json_error_t error;
     enum ctl_exit code;
 
-    if (json_unpack_ex(json, &error, 0, "{s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "counted",
-                       &s.counted, "complete", &s.complete, "since", &s.since, "connections",
-                       &s.connections, "users", &s.users, "refused", &s.refused, "rules",
-                       &s.rules) < 0)
+    if (json_unpack_ex(json, &error, 0, "{s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "counted",
+                       &s.counted, "not_counted", &s.why_not, "complete", &s.complete, "since",
+                       &s.since, "connections", &s.connections, "users", &s.users, "refused",
+                       &s.refused, "rules", &s.rules) < 0)
         return answer_is_strange(error.text);
     if (!json_is_array(s.users) || !json_is_array(s.refused) || !json_is_array(s.rules))
         return answer_is_strange("a list is missing");

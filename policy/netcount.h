@@ -13,8 +13,11 @@
 
 #define NETCOUNT_TABLE       "atelier" /* of the family inet */
 #define NETCOUNT_CONNECTIONS 2048u     /* of one user, shipped */
-/* Destinations that are remembered, of each family, and for how long since the last try. */
-#define NETCOUNT_REFUSED_MAX 32768u
+/*
+ * Destinations that are remembered, of each family, and for how long: all sets together have to be
+ * printed and read in the time that net_count.c gives it, whatever users fill them with.
+ */
+#define NETCOUNT_REFUSED_MAX 8192u
 #define NETCOUNT_REFUSED_S   3600u
 
 struct netcount_spec {

@@ -23,7 +23,7 @@
 
 #define USERS       (ID_NET_MAX - ID_NET_MIN + 1u)
 #define ROWS_STEP   1024u
-#define ROWS_MAX    (4u * NETCOUNT_REFUSED_MAX)
+#define ROWS_MAX    (6u * NETCOUNT_REFUSED_MAX) /* of both families: of reasons, and of no ports */
 #define WORDS_MAX   24u
 #define NAME_MAX_   32u
 #define ELEMENT_MAX 256u

@@ -22,7 +22,7 @@
 
 #include "common/banned.h"
 
-#define WAIT_MS 8000 /* sessiond gives up after 5 s */
+#define WAIT_MS 14000 /* sessiond gives up after 10 s, which a pause of 2 s may precede */
 
 struct waiter {
     TAILQ_ENTRY(waiter) link;
@@ -140,9 +140,26 @@ static void page_add(struct network *n, const struct wire_net_page *m)
         (void)json_array_append_new(n->rules, json_of_net_rule(&m->rules[i]));
 }
 
+/* Why nothing is known of users. Return: a word of openapi.yaml, or null: it is known. */
+static json_t *why_not_counted(const struct wire_net_sum *sum)
+{
+    switch (sum->error) {
+    case 0:
+        return json_null();
+    case ENOENT:
+    case ENODATA:
+        return json_string("no-table");
+    case ETIMEDOUT:
+        return json_string("too-long");
+    default:
+        return json_string("failed");
+    }
+}
+
 static json_t *answer_make(struct network *n, const struct wire_net_sum *sum)
 {
-    return json_pack("{s:b, s:o, s:o, s:b, s:O, s:O, s:O}", "counted", sum->error == 0, "since",
+    return json_pack("{s:b, s:o, s:o, s:o, s:b, s:O, s:O, s:O}", "counted", sum->error == 0,
+                     "not_counted", why_not_counted(sum), "since",
                      json_of_time(sum->since_us / 1000000), "connections",
                      sum->connections ? json_integer(sum->connections) : json_null(), "complete",
                      !sum->is_cut, "users", n->users, "refused", n->refused, "rules", n->rules);

@@ -25,17 +25,28 @@
 
 #include "common/banned.h"
 
-#define LIMIT_MS 5000 /* then it is killed */
+#define LIMIT_MS 10000 /* then it is killed */
+/*
+ * As long as an answer took, there is a pause before the next one, so that whoever asks on and on
+ * has half a processor, at the priority below; with the limit it is less than the api waits.
+ */
+#define PAUSE_MIN_MS 250
+#define PAUSE_MAX_MS 2000
+#define NICE         10
+/* Of the child and each of its programs; with full sets nft takes a fifth of it. */
+#define MEMORY_BYTES (512u << 20)
 
 struct net_count {
     struct monitor *monitor;
     struct netcount_result *result; /* shared with the child; NULL: none is under way */
-    struct event *dead, *limit;
+    struct event *dead, *limit, *pause;
     pid_t pid;
     int pidfd;
     bool is_forgotten; /* whoever asked is gone */
-    bool is_asked;     /* once more, when this one is done */
+    bool is_late;      /* it was killed for that */
+    bool is_asked;     /* once more, when this one is done, and the pause over */
     uint32_t next_uid;
+    int64_t begun_ms; /* the one under way */
 };
 
 static void start(struct net_count *c, uint32_t uid);
@@ -89,16 +100,19 @@ static uint32_t all_see(struct netcount_seen *seen)
     sockets_see(seen, "/proc/net/tcp6");
     sockets_see(seen, "/proc/net/udp");
     sockets_see(seen, "/proc/net/udp6");
-    return r > 0 ? ENODATA : (uint32_t)-r;
+    /* 1: there is no such table; else it ran out of memory, or was ended. Source: nft(8) */
+    return r > 1 ? ENOMEM : r == 1 ? ENODATA : (uint32_t)-r;
 }
 
 static _Noreturn void count_main(struct netcount_result *result, uint32_t uid, pid_t parent)
 {
+    const struct rlimit memory = {MEMORY_BYTES, MEMORY_BYTES};
     struct netcount_seen *seen;
 
     net_child_settle("atelier-netcount", parent);
     /* Nobody's start waits for this. */
-    (void)setpriority(PRIO_PROCESS, 0, 0);
+    if (setpriority(PRIO_PROCESS, 0, NICE) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
+        _exit(1);
     if (netcount_seen_new(&seen) < 0)
         _exit(1);
     result->sum.error = all_see(seen);
@@ -149,6 +163,20 @@ static void pages_send(struct core *core, const struct netcount_result *r)
     }
 }
 
+static void pause_begin(struct net_count *c)
+{
+    int64_t ms = clock_ms() - c->begun_ms;
+    struct timeval tv;
+
+    if (ms < PAUSE_MIN_MS)
+        ms = PAUSE_MIN_MS;
+    if (ms > PAUSE_MAX_MS)
+        ms = PAUSE_MAX_MS;
+    tv = ms_timeval(ms);
+    if (event_add(c->pause, &tv) < 0)
+        event_active(c->pause, EV_TIMEOUT, 0);
+}
+
 static void finish(struct net_count *c, int error)
 {
     struct netcount_result *result = c->result;
@@ -164,11 +192,20 @@ static void finish(struct net_count *c, int error)
         pages_send(c->monitor->core, result);
     (void)munmap(result, sizeof(*result));
     c->result = NULL;
-    c->is_forgotten = false;
-    if (c->is_asked) {
-        c->is_asked = false;
-        start(c, c->next_uid);
-    }
+    c->is_forgotten = c->is_late = false;
+    pause_begin(c);
+}
+
+static void on_pause(evutil_socket_t fd, short what, void *arg)
+{
+    struct net_count *c = arg;
+
+    (void)fd;
+    (void)what;
+    if (!c->is_asked || c->result)
+        return;
+    c->is_asked = false;
+    start(c, c->next_uid);
 }
 
 static void on_dead(evutil_socket_t fd, short what, void *arg)
@@ -183,7 +220,10 @@ static void on_dead(evutil_socket_t fd, short what, void *arg)
     c->dead = NULL;
     (void)close(c->pidfd);
     (void)event_del(c->limit);
-    finish(c, WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : ETIMEDOUT);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        finish(c, 0);
+    else
+        finish(c, c->is_late ? ETIMEDOUT : ENOMEM);
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
@@ -194,6 +234,7 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     (void)what;
     if (!c->result)
         return;
+    c->is_late = true;
     log_error("what the kernel has counted takes too long to read");
     /* Its programs, too. It is not reaped yet, so the number is still its own. */
     (void)kill(-c->pid, SIGKILL);
@@ -248,6 +289,7 @@ static void start(struct net_count *c, uint32_t uid)
         return;
     }
     c->result = mem;
+    c->begun_ms = clock_ms();
     r = child_start(c, uid);
     if (r < 0)
         finish(c, -r);
@@ -255,7 +297,7 @@ static void start(struct net_count *c, uint32_t uid)
 
 void net_count_ask(struct net_count *c, uint32_t uid)
 {
-    if (!c->result) {
+    if (!c->result && !evtimer_pending(c->pause, NULL)) {
         start(c, uid);
         return;
     }
@@ -277,7 +319,12 @@ int net_count_new(struct monitor *m)
         return -ENOMEM;
     c->monitor = m;
     c->limit = evtimer_new(m->base, on_limit, c);
-    if (!c->limit) {
+    c->pause = evtimer_new(m->base, on_pause, c);
+    if (!c->limit || !c->pause) {
+        if (c->limit)
+            event_free(c->limit);
+        if (c->pause)
+            event_free(c->pause);
         free(c);
         return -ENOMEM;
     }

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import firewall
 import lab
@@ -174,25 +175,55 @@ def cpu_of_ended_children(pid):
     return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")  # cutime, cstime
 
 
-def fill(name, addresses):
-    """As 4 users do it in an hour, who try what is refused."""
-    for at in range(0, 16000, 4000):
-        elements = ", ".join(f"{10000 + i // 4000} . 6 . {1 + i} . {addresses}{i:x}" for i in range(at, at + 4000))
+def fill(name, addresses, counter=" counter packets 1 bytes 60"):
+    """All that it takes."""
+    for at in range(0, 8192, 4096):
+        elements = ", ".join(f"{10000 + i // 800} . 6 . {1 + i} . {addresses}{i:x}{counter}" for i in range(at, at + 4096))
         subprocess.run(["nft", "-f", "-"], input=f"add element inet atelier {name} {{ {elements} }}\n", text=True,
                        check=True)
 
 
-def test_what_users_fill_costs_the_watch_over_the_rules_nothing():
+def test_what_users_fill_costs_the_watch_over_the_rules_nothing_and_is_told():
     count_anew()
-    fill("known6", "fd00:9::")
-    fill("no6-not-global", "fd00:9::")
+    fill("known6", "fd00:9::", "")
+    for name in ("no6-not-global", "no6-deny", "leaked6"):
+        fill(name, "fd00:9::")
     sessiond = lab.service_pid("sessiond")
     before, used = lab.sessiond_says(BACK), cpu_of_ended_children(sessiond)
     lab.command("nft", "flush", "chain", "inet", "atelier", "hold")
     lab.eventually(lambda: lab.sessiond_says(BACK) > before)
     used = cpu_of_ended_children(sessiond) - used
     assert 0 < used < 0.4  # 0.06 s measured; where a look reads all of the sets it is not back in time
+    seen = network()
+    assert seen["counted"] and seen["not_counted"] is None and not seen["complete"]
+    assert len(seen["refused"]) == 1024  # of 16,384, two reasons; what was tried less is not told
     count_anew()
+
+
+def test_what_takes_too_long_to_read_is_said_so():
+    """nft is away meanwhile: one that hangs is there."""
+    nft = "/usr/sbin/nft"
+    os.rename(nft, nft + ".away")
+    try:
+        with open(nft, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\ncase $* in *'list table'*) exec sleep 60 ;; esac\nexec /usr/sbin/nft.away \"$@\"\n")
+        os.chmod(nft, 0o755)
+        assert network()["not_counted"] == "too-long"
+        with open(nft, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\ncase $* in *'list table'*) exit 2 ;; esac\nexec /usr/sbin/nft.away \"$@\"\n")
+        assert network()["not_counted"] == "failed"
+        assert "could not be read" in lab.atelier("net").stdout
+    finally:
+        os.rename(nft + ".away", nft)
+    assert network()["counted"]
+
+
+def test_who_asks_on_and_on_is_answered_after_a_pause():
+    network()
+    begun = time.monotonic()
+    for _ in range(8):
+        network()
+    assert time.monotonic() - begun > 7 * 0.25
 
 
 def test_a_reload_counts_on():

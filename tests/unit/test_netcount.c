@@ -88,6 +88,10 @@ static void every_rule_is_translated_in_its_order(void **state)
     assert_has(text, "limit rate over 128/second burst 2048 packets");
     assert_has(text, "limit rate over 546/second burst 65536 packets goto crowded");
     assert_has(text, "add @spare { meta skuid limit rate over 512/minute burst 1024 packets }");
+    /* First the set that bounds all others; its entries end after an hour, tried again or not. */
+    assert_has(text, "add @known4 { meta skuid . meta l4proto . th dport . ip daddr } "
+                     "update @no4-local { ");
+    assert_has(text, "size 8192; flags dynamic,timeout; timeout 3600s; }");
     assert_has(text, "hook output priority -1;");
     assert_has(text, "hook output priority 1;");
 }
