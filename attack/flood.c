@@ -28,6 +28,13 @@ int attack_loop(const char *name, int argc, char *argv[])
         ;
 }
 
+/* So long what was taken is held before it is said that all was had: for who looks now and then. */
+static void hold(int argc, char *argv[])
+{
+    if (argc > 1)
+        (void)sleep((unsigned)number(argv[1], 60, 0));
+}
+
 /* Each page is written. A line for each step, because whoever is over the limit says no more. */
 int attack_memory(const char *name, int argc, char *argv[])
 {
@@ -47,6 +54,7 @@ int attack_memory(const char *name, int argc, char *argv[])
         (void)snprintf(target, sizeof(target), "%ld", done + STEP_MIB);
         say_reached(name, target, "MiB");
     }
+    hold(argc, argv);
     say_reached(name, "all", "%ld MiB", wanted);
     return 0;
 }
@@ -69,6 +77,7 @@ int attack_forks(const char *name, int argc, char *argv[])
         else
             pids[made++] = pid;
     }
+    hold(error == 0 ? argc : 0, argv);
     if (error != 0)
         say_refused(name, "all", error, "after %ld", made);
     else
