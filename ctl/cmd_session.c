@@ -19,23 +19,27 @@
 #define ID_DIGITS     32u
 #define ID_DIGITS_MIN 4u
 #define ID_SHOWN      12 /* digits in the list; enough for any host */
-#define PATH_SIZE     (sizeof("/v1/sessions/") + ID_DIGITS)
+/* A line of a receipt has 79 columns at most, with two between them. */
+#define NAME_WIDTH  33u
+#define VALUE_WIDTH 44u
+#define PATH_SIZE   (sizeof("/v1/sessions/") + ID_DIGITS)
 
 struct session {
     const char *id, *user, *service, *line, *rhost, *started_at, *abstract;
     json_int_t uid, pid, init_pid;
-    json_t *receipt;
+    json_t *receipt, *watch; /* watch: NULL if it is not told */
 };
 
 static enum ctl_exit session_read(json_t *json, struct session *ret_s)
 {
     json_error_t error;
 
-    if (json_unpack_ex(json, &error, 0, "{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:s}",
-                       "id", &ret_s->id, "user", &ret_s->user, "uid", &ret_s->uid, "service",
-                       &ret_s->service, "line", &ret_s->line, "rhost", &ret_s->rhost, "started_at",
-                       &ret_s->started_at, "pid", &ret_s->pid, "init_pid", &ret_s->init_pid,
-                       "receipt", &ret_s->receipt, "abstract", &ret_s->abstract) < 0)
+    if (json_unpack_ex(
+            json, &error, 0, "{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s?:o, s:s}", "id",
+            &ret_s->id, "user", &ret_s->user, "uid", &ret_s->uid, "service", &ret_s->service,
+            "line", &ret_s->line, "rhost", &ret_s->rhost, "started_at", &ret_s->started_at, "pid",
+            &ret_s->pid, "init_pid", &ret_s->init_pid, "receipt", &ret_s->receipt, "watch",
+            &ret_s->watch, "abstract", &ret_s->abstract) < 0)
         return answer_is_strange(error.text);
     return CTL_OK;
 }
@@ -164,20 +168,60 @@ static enum ctl_exit sessions_list_quietly(const struct options *opt, struct ans
 
 /* --- show ---------------------------------------------------------------------------------- */
 
-static void receipt_add(struct table *t, json_t *receipt)
+/* One row; what is longer than a line goes on in the next ones. */
+static void row_add(struct table *t, const char *head, const char *text)
 {
+    size_t length = strlen(text), at = 0;
+
+    do {
+        size_t n = length - at < VALUE_WIDTH ? length - at : VALUE_WIDTH;
+
+        table_add(t, at == 0 ? head : "");
+        table_addf(t, "%.*s", (int)n, text + at);
+        at += n;
+    } while (at < length);
+}
+
+/*
+ * What fits on a line is shown as it is; of an object that does not each member, named with its
+ * object's, of an array each element below the other.
+ */
+static void value_add(struct table *t, const char *head, json_t *value)
+{
+    cleanup_free char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    char name[NAME_WIDTH + 1];
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (!text)
+        say_no_memory();
+    if (strlen(text) <= VALUE_WIDTH || (!json_is_object(value) && !json_is_array(value))) {
+        row_add(t, head, text);
+        return;
+    }
+    json_object_foreach(value, key, member)
+    {
+        (void)snprintf(name, sizeof(name), "%s.%s", head, key);
+        value_add(t, name, member);
+    }
+    json_array_foreach(value, i, member)
+    {
+        value_add(t, i == 0 || json_is_object(member) ? head : "", member);
+    }
+}
+
+/* Each member of a receipt or of what is watched instead. */
+static void members_add(struct table *t, const char *head, json_t *object)
+{
+    char name[NAME_WIDTH + 1];
     const char *key;
     json_t *value;
 
-    json_object_foreach(receipt, key, value)
+    json_object_foreach(object, key, value)
     {
-        cleanup_free char *text =
-            json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-
-        if (!text)
-            say_no_memory();
-        table_addf(t, "receipt.%s", key);
-        table_add(t, text);
+        (void)snprintf(name, sizeof(name), "%s.%s", head, key);
+        value_add(t, name, value);
     }
 }
 
@@ -206,7 +250,8 @@ static void session_print(const struct session *s)
     table_addf(t, "%" JSON_INTEGER_FORMAT, s->pid);
     table_add(t, "pid of its init");
     table_addf(t, "%" JSON_INTEGER_FORMAT, s->init_pid);
-    receipt_add(t, s->receipt);
+    members_add(t, "receipt", s->receipt);
+    members_add(t, "watch", s->watch);
     table_print(t, stdout);
 }
 

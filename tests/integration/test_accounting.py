@@ -204,6 +204,9 @@ def test_sessions_are_listed_shown_and_ended_by_the_api():
         assert lab.Process(view["pid"]).uid == 0
         assert lab.Process(view["init_pid"]).comm == lab.SESSION_INIT
         assert lab.health()["sessions"] == 2
+        shown = lab.atelier("session", "show", alice.id).stdout
+        assert max(len(line) for line in shown.splitlines()) < 80, shown
+        assert "\nreceipt.cgroup.mode" in shown and "\nwatch." in shown
         for method in ("GET", "DELETE"):
             for unknown in ("0" * 32, "x", alice.id[:-1], alice.id.upper() + "0"):
                 assert lab.api(method, f"/v1/sessions/{unknown}").status == 404

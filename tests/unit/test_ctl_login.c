@@ -426,6 +426,31 @@ static void a_session_is_shown_by_the_first_digits(void **state)
     assert_string_equal(s->out, SESSION(ID_C, "ada", "") "\n");
 }
 
+/* Objects by their members, arrays by their elements, and what sessiond watches itself. */
+static void a_receipt_is_shown_in_lines_that_fit(void **state)
+{
+    static const char shown[] = HEAD(
+        "200 OK") "{\"id\":\"" ID_C
+                  "\",\"user\":\"ada\",\"uid\":10002,\"service\":\"atelier-sshd\",\"line\":\"\","
+                  "\"rhost\":\"\",\"started_at\":\"2026-03-01T09:30:00Z\",\"pid\":77,\"init_pid\":"
+                  "78,"
+                  "\"abstract\":\"scoped\",\"receipt\":{\"cgroup\":{\"mode\":\"v2\",\"leaf\":"
+                  "\"/sys/fs/cgroup/atelier.slice/atelier-holder.service/u10002/"
+                  "s0123456789abcdef\"},"
+                  "\"skills\":[\"plot@"
+                  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
+                  "\"b\"]},\"watch\":{\"memory\":true,\"processes\":false}}";
+    struct scene *s = *state;
+
+    assert_int_equal(
+        answered_all(s, ANSWERS(SESSIONS, shown), cmd_session_show, false, WORDS("cccc")), CTL_OK);
+    for (const char *line = s->out; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 1, 79);
+    assert_non_null(strstr(s->out, "\nreceipt.cgroup.mode  \"v2\"\n"));
+    assert_non_null(strstr(s->out, "\nreceipt.skills       \"plot@0123456789abcdef"));
+    assert_non_null(strstr(s->out, "\nwatch.processes      false\n"));
+}
+
 static void digits_that_do_not_name_one_session_end_nothing(void **state)
 {
     struct scene *s = *state;
@@ -488,6 +513,7 @@ int main(void)
         TEST(expiry_is_sent_as_a_moment_or_as_null),
         TEST(sessions_are_listed_with_the_first_digits),
         TEST(a_session_is_shown_by_the_first_digits),
+        TEST(a_receipt_is_shown_in_lines_that_fit),
         TEST(digits_that_do_not_name_one_session_end_nothing),
         TEST(sessions_are_ended_by_their_whole_ids),
     };
