@@ -35,7 +35,10 @@ static int pidfd_or_not(pid_t pid)
 #undef IMAGE_PROGRAM
 #define IMAGE_PROGRAM program
 #define pidfd_of      pidfd_or_not
-#include "sessiond/monitor/disk_image.c" // NOLINT(bugprone-suspicious-include)
+#include "sessiond/monitor/disk_image.c"
+
+#include "common/banned.h"
+
 #undef pidfd_of
 
 static int homes = -1;
