@@ -15,6 +15,10 @@
 
 /* Of a processor, for all looks: one part in so many. */
 #define SHARE_PART 10
+/* And so many times as long as a look took by the clock passes before the next. */
+#define WAIT_PART 4
+/* How long shared pages are counted exactly: some thousand processes on a host that is busy. */
+#define PATIENCE_US 1000000
 
 static struct proc_watch *watches;
 static uint32_t watch_count;
@@ -40,12 +44,14 @@ uint64_t proc_watch_user_memory(const struct plan *plan)
     return plan->user.memory_max_bytes < host / 2 ? plan->user.memory_max_bytes : host / 2;
 }
 
-int64_t proc_watch_delay_ms(int64_t took_us, uint32_t count)
+int64_t proc_watch_delay_ms(int64_t took_us, int64_t wall_us, uint32_t count)
 {
     int64_t ms = took_us * SHARE_PART * count / 1000;
 
     if (ms > PROC_WATCH_LATE_MS)
-        return PROC_WATCH_LATE_MS;
+        ms = PROC_WATCH_LATE_MS;
+    if (ms < wall_us * WAIT_PART / 1000)
+        ms = wall_us * WAIT_PART / 1000;
     return ms > PROC_WATCH_MS ? ms : PROC_WATCH_MS;
 }
 
@@ -75,7 +81,7 @@ static int look(struct proc_watch *watch, bool is_exact, struct procs *ret_procs
     places = procs_places(watch->init, watch->plan);
     watch->memory_bytes = ret_procs->rss_bytes + places;
     if (is_exact || watch->memory_bytes > watch->plan->leaf.memory_max_bytes)
-        watch->memory_bytes = procs_memory(places);
+        watch->memory_bytes = procs_memory(places, PATIENCE_US);
     return 0;
 }
 
@@ -147,7 +153,7 @@ static int timer_set(const struct proc_watch *watch, int64_t ms)
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     struct proc_watch *watch = arg, *most;
-    const int64_t began_us = cpu_us();
+    const int64_t began_us = cpu_us(), began_wall_us = clock_us();
     struct procs procs = {0};
     enum proc_over over = PROC_OVER_NOTHING;
     pid_t largest = 0;
@@ -160,7 +166,8 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
         over = over_of(watch, &procs);
     most = over == PROC_OVER_NOTHING ? user_over(watch, &largest) : NULL;
     /* Before the call: it may end the watch. */
-    if (timer_set(watch, proc_watch_delay_ms(cpu_us() - began_us, watch_count)) < 0)
+    if (timer_set(watch, proc_watch_delay_ms(cpu_us() - began_us, clock_us() - began_wall_us,
+                                             watch_count)) < 0)
         log_error("no more looks at a run or session: out of memory uid=%u", watch->uid);
     if (over != PROC_OVER_NOTHING)
         watch->on_over(watch->arg, over, procs.largest);

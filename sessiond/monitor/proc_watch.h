@@ -82,8 +82,9 @@ uint64_t proc_watch_user_memory(const struct plan *plan);
 /**
  * proc_watch_delay_ms() - When to look again
  * @took_us: Processor time of the last look
+ * @wall_us: Its time by the clock: who waits takes no processor, but the only thread
  * @watches: How many there are
  */
-int64_t proc_watch_delay_ms(int64_t took_us, uint32_t watches);
+int64_t proc_watch_delay_ms(int64_t took_us, int64_t wall_us, uint32_t watches);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "sessiond/monitor/clock.h"
 
 #include "common/banned.h"
 
@@ -22,6 +23,8 @@
 #define CHILDREN_ROOM (PROCS_ROOM * 8)
 #define STAT_ROOM     1024
 #define ROLLUP_ROOM   2048
+/* The lines of memory come after that of the groups, and only root sets these. */
+#define STATUS_ROOM 8192
 
 struct proc {
     pid_t pid, parent;
@@ -183,7 +186,8 @@ int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
     return 0;
 }
 
-static uint64_t rollup_kib(const char *text, const char *key)
+/* No name has a newline here: the kernel writes it as two characters. */
+static uint64_t line_kib(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
 
@@ -215,20 +219,45 @@ uint64_t procs_places(pid_t init, const struct plan *plan)
     return used;
 }
 
-uint64_t procs_memory(uint64_t places)
+/* KiB of one process, each shared page in parts. Return: false if it is gone. */
+static bool memory_in_parts(int dir, uint64_t *own, uint64_t *shared)
 {
-    uint64_t anonymous = 0, shared = 0;
+    char text[ROLLUP_ROOM];
+
+    if (file_read_text(dir, "smaps_rollup", text, sizeof(text)) < 0)
+        return false;
+    *own += line_kib(text, "\nPss_Anon:") + line_kib(text, "\nSwapPss:");
+    *shared += line_kib(text, "\nPss_Shmem:");
+    return true;
+}
+
+/* The same with each page in full, for which the kernel takes no lock of the process. */
+static bool memory_in_full(int dir, uint64_t *own, uint64_t *shared)
+{
+    char text[STATUS_ROOM];
+
+    if (file_read_text(dir, "status", text, sizeof(text)) < 0)
+        return false;
+    *own += line_kib(text, "\nRssAnon:") + line_kib(text, "\nVmSwap:");
+    *shared += line_kib(text, "\nRssShmem:");
+    return true;
+}
+
+uint64_t procs_memory(uint64_t places, int64_t patience_us)
+{
+    const int64_t until_us = clock_us() + patience_us;
+    uint64_t own = 0, shared = 0;
 
     for (size_t i = 0; i < found_count; i++) {
         cleanup_close int dir = dir_of(found[i].pid);
-        char text[ROLLUP_ROOM];
 
-        /* A process that is gone has none. */
-        if (dir < 0 || file_read_text(dir, "smaps_rollup", text, sizeof(text)) < 0)
+        if (dir < 0)
             continue;
-        anonymous += rollup_kib(text, "\nPss_Anon:") + rollup_kib(text, "\nSwapPss:");
-        shared += rollup_kib(text, "\nPss_Shmem:");
+        if (clock_us() < until_us)
+            (void)memory_in_parts(dir, &own, &shared);
+        else
+            (void)memory_in_full(dir, &own, &shared);
     }
     shared *= 1024;
-    return anonymous * 1024 + (shared > places ? shared : places);
+    return own * 1024 + (shared > places ? shared : places);
 }

@@ -9,7 +9,8 @@
  * kernel writes are read: of /proc/PID/stat nothing before the last parenthesis, where the name
  * ends.
  *
- * Source: proc(5): stat, children (CONFIG_PROC_CHILDREN), smaps_rollup (Pss_Anon: Linux 5.9).
+ * Source: proc(5): stat, children (CONFIG_PROC_CHILDREN), status, smaps_rollup (Pss_Anon:
+ * Linux 5.9).
  */
 #ifndef ATELIER_PROCS_H
 #define ATELIER_PROCS_H
@@ -42,13 +43,18 @@ int procs_check(void);
 int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs);
 
 /**
- * procs_memory() - The memory of those that procs_look() has counted last, shared pages once
- * @places: procs_places(), read at the same time
+ * procs_memory() - The memory of those that procs_look() has counted last
+ * @places:      procs_places(), read at the same time
+ * @patience_us: How long shared pages are counted in parts, so that each counts once
+ *
+ * For that the kernel takes a lock on the memory of each process, which its owner can hold, and
+ * sessiond has one thread. What is left when the time is up counts in full, for which no lock is
+ * taken: who makes a look slow has more than he has.
  *
  * Return: bytes of anonymous memory, swap, and the larger of what is mapped of shared memory and
  * @places; pages of programs and other files are the host's cache.
  */
-uint64_t procs_memory(uint64_t places);
+uint64_t procs_memory(uint64_t places, int64_t patience_us);
 
 /* Bytes in the file systems in memory that a run or session has. */
 uint64_t procs_places(pid_t init, const struct plan *plan);

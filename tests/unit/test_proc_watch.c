@@ -198,7 +198,9 @@ static void time_of_children_that_were_waited_for_counts(void **state)
     assert_true(look_at(&(struct scene){.forks = 1}, 9).cpu_us < 150000);
 }
 
-static uint64_t memory_of(const struct scene *scene, uint64_t *ret_rss)
+#define LONG_US 5000000
+
+static uint64_t memory_of(const struct scene *scene, int64_t patience_us, uint64_t *ret_rss)
 {
     const struct plan none = {0};
     pid_t pid = scene_begin(scene);
@@ -206,7 +208,7 @@ static uint64_t memory_of(const struct scene *scene, uint64_t *ret_rss)
     uint64_t bytes;
 
     assert_int_equal(procs_look(pid, 0, 100, &procs), 0);
-    bytes = procs_memory(procs_places(pid, &none));
+    bytes = procs_memory(procs_places(pid, &none), patience_us);
     *ret_rss = procs.rss_bytes;
     scene_end(pid);
     return bytes;
@@ -217,24 +219,36 @@ static void shared_memory_counts_once_and_private_memory_for_each(void **state)
     uint64_t rss, bytes;
 
     (void)state;
-    bytes = memory_of(&(struct scene){.forks = 4, .mapped = 64 * MIB}, &rss);
+    bytes = memory_of(&(struct scene){.forks = 4, .mapped = 64 * MIB}, LONG_US, &rss);
     assert_in_range(bytes, 60 * MIB, 80 * MIB);
     assert_true(rss >= 5 * 64 * MIB);
-    bytes = memory_of(&(struct scene){.forks = 4, .own = 32 * MIB}, &rss);
+    bytes = memory_of(&(struct scene){.forks = 4, .own = 32 * MIB}, LONG_US, &rss);
     assert_in_range(bytes, 124 * MIB, 150 * MIB);
-    for (int i = 0; i < 500 && procs_memory(0) > 0; i++) /* who was killed goes */
+    for (int i = 0; i < 500 && procs_memory(0, LONG_US) > 0; i++) /* who was killed goes */
         (void)usleep(10000);
-    assert_int_equal(procs_memory(0), 0);
-    assert_int_equal(procs_memory(7 * MIB) / MIB, 7);
+    assert_int_equal(procs_memory(0, LONG_US), 0);
+    assert_int_equal(procs_memory(7 * MIB, LONG_US) / MIB, 7);
+}
+
+/* Whoever holds a look up, by the lock on the memory of its processes, has each page in full. */
+static void what_nobody_waits_for_counts_in_full(void **state)
+{
+    uint64_t rss;
+
+    (void)state;
+    assert_true(memory_of(&(struct scene){.forks = 4, .mapped = 64 * MIB}, 0, &rss) >=
+                5 * 64 * MIB);
+    /* By the clock, too: four times as long as the look until the next. */
+    assert_int_equal(proc_watch_delay_ms(10, 1000000, 1), 4000);
 }
 
 static void looks_take_a_tenth_of_a_processor_at_most(void **state)
 {
     (void)state;
-    assert_int_equal(proc_watch_delay_ms(10, 1), PROC_WATCH_MS);
-    assert_int_equal(proc_watch_delay_ms(100, 50), PROC_WATCH_MS);
-    assert_int_equal(proc_watch_delay_ms(1000, 20), 200);
-    assert_int_equal(proc_watch_delay_ms(50000, 256), PROC_WATCH_LATE_MS);
+    assert_int_equal(proc_watch_delay_ms(10, 0, 1), PROC_WATCH_MS);
+    assert_int_equal(proc_watch_delay_ms(100, 0, 50), PROC_WATCH_MS);
+    assert_int_equal(proc_watch_delay_ms(1000, 0, 20), 200);
+    assert_int_equal(proc_watch_delay_ms(50000, 0, 256), PROC_WATCH_LATE_MS);
 }
 
 struct seen {
@@ -361,6 +375,7 @@ int main(void)
         cmocka_unit_test(processes_and_threads_are_counted_with_the_orphans),
         cmocka_unit_test(time_of_children_that_were_waited_for_counts),
         cmocka_unit_test(shared_memory_counts_once_and_private_memory_for_each),
+        cmocka_unit_test(what_nobody_waits_for_counts_in_full),
         cmocka_unit_test(looks_take_a_tenth_of_a_processor_at_most),
         cmocka_unit_test(what_is_over_is_told_and_nothing_else),
         cmocka_unit_test(of_all_of_a_user_the_one_that_has_the_most_goes),
