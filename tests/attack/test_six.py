@@ -252,6 +252,16 @@ def bombs_again(stop):
             lab.run([lab.PYTHON, "-I", "-c", MEMORY_BOMB], limits=where.LONG)
 
 
+@contextlib.contextmanager
+def explained():
+    """Of a failure: what is left of alice's, and what it waits for."""
+    try:
+        yield
+    except AssertionError:
+        print(lab.command("ps", "-o", "pid,ppid,stat,wchan:24,lstart,args", "-u", "alice", check=False).stdout)
+        raise
+
+
 def beside_bombs():
     """(idle, beside): medians of carol's print run before and after, and while alice has all three."""
     idle, stop = median_of_print_s("carol"), threading.Event()
@@ -264,9 +274,11 @@ def beside_bombs():
         bombs.start()
         stack.callback(bombs.join)
         stack.callback(stop.set)
+        lab.eventually(lambda: len(lab.procs_of_uid(lab.uid_of("alice"))) > 50, 60)
         beside = median_of_print_s("carol")
-        assert len(lab.procs_of_uid(lab.uid_of("alice"))) > 50  # they are there
-    lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 120)
+        assert len(lab.procs_of_uid(lab.uid_of("alice"))) > 50  # they are still there
+    with explained():
+        lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 120)
     return max(idle, median_of_print_s("carol")), beside
 
 

@@ -121,12 +121,16 @@ def gone(top):
                                               "made it gave it")
 def test_a_group_that_is_made_anew_is_held_again(kept):
     """The rule is about a group, not about its path: sessiond notices that it is another one."""
+    def noticed():
+        return (lab.sessiond_says("is about another group than before") +
+                lab.sessiond_says("there is no rule by control group now"))
+
     with public_run() as run:
         top = os.path.dirname(os.path.dirname(group_of(run.receipt)))
+    before = noticed()
     lab.eventually(lambda: gone(top), WITHIN_S)
     os.mkdir(top)
-    lab.eventually(lambda: lab.sessiond_says("is about another group than before") +
-                   lab.sessiond_says("there is no rule by control group now"), WITHIN_S)
+    lab.eventually(lambda: noticed() > before, WITHIN_S)
     lab.eventually(lambda: lab.health()["net_group"], WITHIN_S)
     with public_run() as run:
         assert os.path.dirname(os.path.dirname(group_of(run.receipt))) == top
