@@ -27,7 +27,7 @@ static bool bits_clear(struct prefix *p)
 
         if ((p->bytes[i] & ~mask) != 0)
             clear = false;
-        p->bytes[i] &= mask;
+        p->bytes[i] = (uint8_t)(p->bytes[i] & mask);
     }
     return clear;
 }

@@ -252,19 +252,14 @@ def bombs_again(stop):
             lab.run([lab.PYTHON, "-I", "-c", MEMORY_BOMB], limits=where.LONG)
 
 
-@contextlib.contextmanager
-def explained():
-    """Of a failure: what is left of alice's, and what it waits for."""
-    try:
-        yield
-    except AssertionError:
-        print(lab.command("ps", "-o", "pid,ppid,stat,wchan:24,lstart,args", "-u", "alice", check=False).stdout)
-        raise
+def alices():
+    """Her processes, of a session that lives as well."""
+    return {each.pid for each in lab.procs_of_uid(lab.uid_of("alice"))}
 
 
 def beside_bombs():
     """(idle, beside): medians of carol's print run before and after, and while alice has all three."""
-    idle, stop = median_of_print_s("carol"), threading.Event()
+    idle, stop, others = median_of_print_s("carol"), threading.Event(), alices()
     with contextlib.ExitStack() as stack:
         for code in (SPINNERS_50, FORK_BOMB):
             live = lab.start([lab.PYTHON, "-I", "-c", code], limits=where.LONG)
@@ -274,11 +269,10 @@ def beside_bombs():
         bombs.start()
         stack.callback(bombs.join)
         stack.callback(stop.set)
-        lab.eventually(lambda: len(lab.procs_of_uid(lab.uid_of("alice"))) > 50, 60)
+        lab.eventually(lambda: len(alices() - others) > 50, 60)
         beside = median_of_print_s("carol")
-        assert len(lab.procs_of_uid(lab.uid_of("alice"))) > 50  # they are still there
-    with explained():
-        lab.eventually(lambda: not lab.procs_of_uid(lab.uid_of("alice")), 120)
+        assert len(alices() - others) > 50  # they are still there
+    lab.eventually(lambda: alices() <= others, 120)
     return max(idle, median_of_print_s("carol")), beside
 
 
