@@ -23,7 +23,7 @@ static bool bits_clear(struct prefix *p)
 
     for (unsigned i = 0; i < sizeof(p->bytes); i++) {
         unsigned kept = p->bits <= i * 8 ? 0 : p->bits - i * 8;
-        uint8_t mask = kept >= 8 ? 0xff : (uint8_t)(0xff00u >> kept);
+        uint8_t mask = (uint8_t)(kept >= 8 ? 0xffu : 0xff00u >> kept);
 
         if ((p->bytes[i] & ~mask) != 0)
             clear = false;
