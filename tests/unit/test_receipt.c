@@ -181,7 +181,7 @@ static void more_than_the_plan_of_any_limit_is_refused(void **state)
     REFUSED("nothing", r.rlimit_nofile--); /* less is stronger */
     REFUSED("rlimits", r.rlimit_core--);   /* but for this one */
     /* A limit that nobody reads back would be one that nobody has looked at. */
-    req.plan.rlimits[req.plan.rlimit_count++] =
+    req.plan.rlimits[req.plan.rlimit_count - 1] =
         (struct plan_rlimit){.resource = RLIMIT_STACK, .value = UINT64_MAX};
     REFUSED("rlimits", (void)r);
 }
