@@ -11,6 +11,7 @@ import time
 import firewall
 import lab
 import pytest
+from disk_programs import FILL, MANY
 from test_policy import policy, policy_goes, reload  # noqa: F401
 
 MIB = 1 << 20
@@ -22,27 +23,6 @@ MISC, LOOP_CONTROL_MINOR, LOOP_MAJOR, NODES = 10, 237, 7, 256
 ENOSPC = 28
 LACKS = ("quota: file system of the homes: not turned on; "
          f"image: {LOOP_CONTROL} is missing")
-FILL = """
-import os
-n, e = 0, 0
-with open("big", "wb", buffering=0) as f:
-    try:
-        while n < 600 << 20: n += f.write(bytes(1 << 20))
-    except OSError as error: e = error.errno
-print(n, e)
-raise SystemExit(e != 0)
-"""
-MANY = """
-import os
-n, e = 0, 0
-try:
-    while n < 5000:
-        os.close(os.open(f"f{n}", os.O_CREAT | os.O_WRONLY))
-        n += 1
-except OSError as error: e = error.errno
-print(n, e)
-raise SystemExit(e != 0)
-"""
 
 
 def nodes_make():
