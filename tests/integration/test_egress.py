@@ -12,18 +12,12 @@ import dns
 import lab
 import pytest
 import test_network as runs
+from test_policy import LOG, log_from
 
 CONF = "/etc/atelier/conf.d"
 FILE = f"{CONF}/90-egress.conf"
-LOG = "/run/lab/sessiond.log"
 WORLD4, WORLD6, PRIVATE, CLOUD = "198.51.100.2", "2001:db8:1::2", "10.9.0.2", "168.63.129.16"
 WITHIN_S = 15
-
-
-def log_from(offset):
-    with open(LOG, encoding="utf-8", errors="replace") as log:
-        log.seek(offset)
-        return log.read()
 
 
 def reload():

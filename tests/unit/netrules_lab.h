@@ -20,6 +20,17 @@
 extern const char *lab_backend; /* "nft" or "legacy" */
 extern int lab_host_ns, lab_world_ns;
 
+/* A test for each backend, and what comes after it or NULL. */
+#define BOTH_THEN(f, after)                                                                        \
+    {#f " (nft)", f, NULL, after, (char[]){"nft"}},                                                \
+    {                                                                                              \
+#f " (legacy)", f, NULL, after, (char[])                                                   \
+        {                                                                                          \
+            "legacy"                                                                               \
+        }                                                                                          \
+    }
+#define BOTH(f) BOTH_THEN(f, NULL)
+
 /* New namespaces without rules. *state is the backend. Skips the test without root. */
 void lab_make(void **state);
 void ns_enter(int fd);

@@ -450,15 +450,6 @@ static void a_removal_leaves_nothing_and_may_come_twice(void **state)
     assert_string_equal(output, "table inet other\n");
 }
 
-#define BOTH(f)                                                                                    \
-    {#f " (nft)", f, NULL, NULL, (char[]){"nft"}},                                                 \
-    {                                                                                              \
-#f " (legacy)", f, NULL, NULL, (char[])                                                    \
-        {                                                                                          \
-            "legacy"                                                                               \
-        }                                                                                          \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -369,15 +369,6 @@ static void a_removal_leaves_what_others_made(void **state)
     assert_tcp(UID, "::1", PORT, 0);
 }
 
-#define BOTH(f)                                                                                    \
-    {#f " (nft)", f, NULL, NULL, (char[]){"nft"}},                                                 \
-    {                                                                                              \
-#f " (legacy)", f, NULL, NULL, (char[])                                                    \
-        {                                                                                          \
-            "legacy"                                                                               \
-        }                                                                                          \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -299,23 +299,14 @@ static void without_the_group_the_rules_load_without_the_rule_alone(void **state
     }
 }
 
-#define BOTH(f)                                                                                    \
-    {#f " (nft)", f, NULL, group_remove, (char[]){"nft"}},                                         \
-    {                                                                                              \
-#f " (legacy)", f, NULL, group_remove, (char[])                                            \
-        {                                                                                          \
-            "legacy"                                                                               \
-        }                                                                                          \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(what_is_denied_is_refused_though_it_is_public),
-        BOTH(of_a_list_only_that_is_open_and_nothing_that_is_refused),
-        BOTH(whoever_is_in_the_group_is_held_whatever_its_uid),
-        BOTH(a_group_made_anew_takes_the_place_of_the_old_one),
-        BOTH(without_the_group_the_rules_load_without_the_rule_alone),
+        BOTH_THEN(what_is_denied_is_refused_though_it_is_public, group_remove),
+        BOTH_THEN(of_a_list_only_that_is_open_and_nothing_that_is_refused, group_remove),
+        BOTH_THEN(whoever_is_in_the_group_is_held_whatever_its_uid, group_remove),
+        BOTH_THEN(a_group_made_anew_takes_the_place_of_the_old_one, group_remove),
+        BOTH_THEN(without_the_group_the_rules_load_without_the_rule_alone, group_remove),
     };
 
     return cmocka_run_group_tests_name("netrules_policy_live", tests, NULL, NULL);
