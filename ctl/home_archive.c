@@ -36,7 +36,7 @@
 #define TAR_STACK  ((rlim_t)1 << 30) /* what is not used is not there */
 #define TAR_MEMORY ((rlim_t)2 << 30)
 
-int home_owner(const char *homes, const char *name, uid_t *ret_uid)
+int home_stat(const char *homes, const char *name, struct stat *ret_st)
 {
     cleanup_close int fd = tree_open_absolute(homes);
     struct stat st;
@@ -47,8 +47,18 @@ int home_owner(const char *homes, const char *name, uid_t *ret_uid)
         return -errno;
     if (!S_ISDIR(st.st_mode))
         return -ENOTDIR;
-    *ret_uid = st.st_uid;
+    *ret_st = st;
     return 0;
+}
+
+int home_owner(const char *homes, const char *name, uid_t *ret_uid)
+{
+    struct stat st;
+    int r = home_stat(homes, name, &st);
+
+    if (r == 0)
+        *ret_uid = st.st_uid;
+    return r;
 }
 
 static int owner_check(const char *homes, const char *name, uid_t uid, char **ret_why)

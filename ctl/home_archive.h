@@ -3,18 +3,22 @@
 #ifndef ATELIER_CTL_HOME_ARCHIVE_H
 #define ATELIER_CTL_HOME_ARCHIVE_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Where archives go without a FILE; root's alone. */
 #define HOME_ARCHIVES ATELIER_STATE_DIR "/archive"
 
 /**
- * home_owner() - Whose directory a home is
+ * home_stat() - What a home is, no link followed
  * @homes: Parent of the homes
  *
  * Return: 0, -ENOENT if there is none, -ENOTDIR for anything else than a directory, or another
  * errno.
  */
+int home_stat(const char *homes, const char *name, struct stat *ret_st);
+
+/* Whose directory it is. Return: as home_stat(). */
 int home_owner(const char *homes, const char *name, uid_t *ret_uid);
 
 /**

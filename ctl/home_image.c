@@ -3,14 +3,13 @@
 #include "ctl/home_image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "common/cleanup.h"
 #include "common/ids.h"
 #include "common/image.h"
+#include "ctl/home_archive.h"
 #include "ctl/setup/program.h"
-#include "ctl/tree.h"
 
 #include "common/banned.h"
 
@@ -28,14 +27,12 @@ bool home_image_is(uid_t uid, struct stat *ret_st)
 
 int home_image_place(const char *homes, const char *name, uid_t *ret_uid)
 {
-    cleanup_close int fd = tree_open_absolute(homes);
     struct stat st;
+    int r = home_stat(homes, name, &st);
 
-    if (fd < 0)
-        return fd;
-    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || !id_is_allocatable(st.st_gid))
+    if (r < 0)
+        return r == -ENOTDIR ? -ENOENT : r;
+    if (st.st_uid != 0 || !id_is_allocatable(st.st_gid))
         return -ENOENT;
     *ret_uid = st.st_gid;
     return 0;

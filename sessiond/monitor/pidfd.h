@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* pidfd.h - processes by descriptor: a pid may belong to somebody else by now, a pidfd never. */
+/* pidfd.h - processes by descriptor: a pid may belong to somebody else by now, a descriptor never.
+ */
 #ifndef ATELIER_PIDFD_H
 #define ATELIER_PIDFD_H
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -33,6 +36,18 @@ static inline void pidfd_kill(int pidfd)
 {
     if (pidfd >= 0)
         (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0u);
+}
+
+/* Its directory in /proc, for *at(): no other process comes to be in it. Return: descriptor or a
+ * negative errno. */
+static inline int proc_open(pid_t pid)
+{
+    char path[32];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
+    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 #endif

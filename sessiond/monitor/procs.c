@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "sessiond/monitor/clock.h"
+#include "sessiond/monitor/pidfd.h"
 
 #include "common/banned.h"
 
@@ -64,16 +65,6 @@ static int stat_parse(const char *text, struct stat_line *ret_line)
         .rss_pages = (uint64_t)rss,
     };
     return 0;
-}
-
-static int dir_of(pid_t pid)
-{
-    char path[32];
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
-    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
 }
 
 /* A number that was given to another process meanwhile has another parent. */
@@ -143,7 +134,7 @@ static void children_of(int dir, const struct proc *p, uint32_t threads)
 
 int procs_check(void)
 {
-    cleanup_close int dir = dir_of(getpid());
+    cleanup_close int dir = proc_open(getpid());
     char task[16];
 
     (void)snprintf(task, sizeof(task), "%d", getpid());
@@ -163,7 +154,7 @@ int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
     found_count = root_count = login > 0 ? 2 : 1;
     for (size_t i = 0; i < found_count && !sum.is_cut; i++) {
         const struct proc *p = &found[i];
-        cleanup_close int dir = dir_of(p->pid);
+        cleanup_close int dir = proc_open(p->pid);
         struct stat_line line;
         int r = dir < 0 ? dir : proc_stat(dir, p, &line);
 
@@ -201,7 +192,7 @@ uint64_t procs_places(pid_t init, const struct plan *plan)
         PLAN_PLACES(PLACE_TARGET)
 #undef PLACE_TARGET
     };
-    cleanup_close int dir = dir_of(init), root = -1;
+    cleanup_close int dir = proc_open(init), root = -1;
     uint64_t used = 0;
 
     if (dir >= 0)
@@ -249,7 +240,7 @@ uint64_t procs_memory(uint64_t places, int64_t patience_us)
     uint64_t own = 0, shared = 0;
 
     for (size_t i = 0; i < found_count; i++) {
-        cleanup_close int dir = dir_of(found[i].pid);
+        cleanup_close int dir = proc_open(found[i].pid);
 
         if (dir < 0)
             continue;

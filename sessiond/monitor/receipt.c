@@ -18,6 +18,7 @@
 #include "common/cleanup.h"
 #include "common/fd.h"
 #include "policy/plan.h"
+#include "sessiond/monitor/pidfd.h"
 
 #include "common/banned.h"
 
@@ -44,16 +45,6 @@ static int ns_read(int proc_fd, uint64_t inodes[WIRE_NS__COUNT])
         inodes[i] = st.st_ino;
     }
     return 0;
-}
-
-static int proc_open(pid_t pid)
-{
-    char path[32];
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d", pid);
-    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
 }
 
 /* Value of "KEY:\t..." in /proc/PID/status, or NULL. */
