@@ -162,7 +162,7 @@ def test_processor_time_is_that_of_the_profile_up_to_its_maximum():
     policy("run { cpu_time = 1s cpu_time_max = 2s }\n")
     result = lab.python("while True: pass", limits={"wall_ms": 60000})
     assert result.status == "timeout_cpu", result.end
-    assert MODE == "none" or 1000 <= result.end["usage"]["cpu_ms"] < 1400, result.end
+    assert MODE == "none" or 1000 <= result.end["usage"]["cpu_ms"] < 1900, result.end
     # Where somebody counts, the limit of a process comes a second later.
     counted = MODE != "none"
     assert lab.python(SIZES).json()["cpu"] == [1 + counted, 2 + counted]
