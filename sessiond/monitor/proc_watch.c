@@ -129,14 +129,17 @@ static bool group_has_killed(const struct proc_watch *watch)
     return usage.oom_kills != WIRE_NOT_KNOWN && usage.oom_kills > 0;
 }
 
-/* The first that is over: what was taken counts more than the time that it took. */
+/*
+ * The first that is over: what was taken counts more than the time that it took. Of a tree that was
+ * cut the rest is not known, whatever it is watched for.
+ */
 static enum proc_over over_of(const struct proc_watch *watch, const struct procs *procs)
 {
     const struct plan *plan = watch->plan;
 
     if ((watch->of & PROC_WATCH_MEMORY) && watch->memory_bytes > plan->leaf.memory_max_bytes)
         return PROC_OVER_MEMORY;
-    if ((watch->of & PROC_WATCH_PIDS) && procs->tasks > plan->leaf.pids_max)
+    if (procs->is_cut)
         return PROC_OVER_PIDS;
     if ((watch->of & PROC_WATCH_CPU) && watch->cpu_us >= plan->cpu_ms * 1000ull)
         return PROC_OVER_CPU;

@@ -29,7 +29,7 @@ enum proc_over {
     PROC_OVER_NOTHING,
     PROC_OVER_MEMORY,      /* its own */
     PROC_OVER_USER_MEMORY, /* that of all runs and sessions of the user: this one has the most */
-    PROC_OVER_PIDS,
+    PROC_OVER_PIDS,        /* or more processes than sessiond can look at, whatever is watched */
     PROC_OVER_CPU,
     PROC_OVER_GROUP, /* the kernel killed a part of it for memory */
 };

@@ -18,8 +18,6 @@
 
 #include "common/banned.h"
 
-/* As many as a policy allows (POLICY_KEYS, pids), and those of two looks that overlap. */
-#define PROCS_ROOM 16448
 /* Numbers of so many children, with a blank each: pid_max is 4194304. */
 #define CHILDREN_ROOM (PROCS_ROOM * 8)
 #define STAT_ROOM     1024
@@ -81,7 +79,8 @@ static int proc_stat(int dir, const struct proc *p, struct stat_line *ret_line)
     return r;
 }
 
-static void children_take(pid_t parent)
+/* Return: 0; -ENOSPC: there are more than there is room for. */
+static int children_take(pid_t parent)
 {
     char *at = children;
 
@@ -89,8 +88,10 @@ static void children_take(pid_t parent)
         char *end;
         long pid = strtol(at, &end, 10);
 
-        if (end == at || pid <= 0 || found_count == PROCS_ROOM)
-            return;
+        if (end == at || pid <= 0)
+            return 0;
+        if (found_count == PROCS_ROOM)
+            return -ENOSPC;
         found[found_count++] = (struct proc){.pid = (pid_t)pid, .parent = parent};
         at = end;
     }
@@ -103,33 +104,32 @@ static int children_of_task(int dir, const char *task, pid_t parent)
 
     (void)snprintf(file, sizeof(file), "task/%.16s/children", task);
     r = file_read_text(dir, file, children, sizeof(children));
-    if (r == 0)
-        children_take(parent);
-    return r;
+    return r < 0 ? r : children_take(parent);
 }
 
-/* Children are a thread's. */
-static void children_of(int dir, const struct proc *p, uint32_t threads)
+/* Children are a thread's. What is gone meanwhile has none. Return: is there room for all? */
+static bool children_of(int dir, const struct proc *p, uint32_t threads)
 {
     cleanup_close int fd = -1;
+    bool has_room = true;
     char task[16];
     DIR *list;
 
     (void)snprintf(task, sizeof(task), "%d", p->pid);
     if (threads == 1) {
-        (void)children_of_task(dir, task, p->pid);
-        return;
+        return children_of_task(dir, task, p->pid) != -ENOSPC;
     }
     fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     list = fd >= 0 ? fdopendir(fd) : NULL;
     if (!list)
-        return;
+        return true;
     (void)fd_take(&fd);
-    for (struct dirent *e; (e = readdir(list));) {
+    for (struct dirent *e; has_room && (e = readdir(list));) {
         if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
-            (void)children_of_task(dir, e->d_name, p->pid);
+            has_room = children_of_task(dir, e->d_name, p->pid) != -ENOSPC;
     }
     (void)closedir(list);
+    return has_room;
 }
 
 int procs_check(void)
@@ -152,7 +152,7 @@ int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
     found[0] = (struct proc){.pid = init};
     found[1] = (struct proc){.pid = login};
     found_count = root_count = login > 0 ? 2 : 1;
-    for (size_t i = 0; i < found_count && !sum.is_cut; i++) {
+    for (size_t i = 0; i < found_count && !sum.is_cut;) {
         const struct proc *p = &found[i];
         cleanup_close int dir = proc_open(p->pid);
         struct stat_line line;
@@ -160,8 +160,13 @@ int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
 
         if (r < 0 && i == 0)
             return r == -ENOENT ? -ESRCH : r;
-        if (r < 0) /* it is gone, and its children are the init's: the next look finds them */
+        if (r < 0) { /* it is gone, and its children are the init's: the next look finds them */
+            if (i < root_count)
+                i++;
+            else
+                found[i] = found[--found_count];
             continue;
+        }
         sum.tasks += line.threads;
         sum.cpu_us += line.ticks * tick_us;
         sum.rss_bytes += line.rss_pages * page;
@@ -169,9 +174,8 @@ int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)
             largest = line.rss_pages;
             sum.largest = p->pid;
         }
-        sum.is_cut = sum.tasks > most || found_count == PROCS_ROOM;
-        if (!sum.is_cut)
-            children_of(dir, p, line.threads);
+        sum.is_cut = sum.tasks > most || !children_of(dir, p, line.threads);
+        i++;
     }
     *ret_procs = sum;
     return 0;

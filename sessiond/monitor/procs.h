@@ -26,8 +26,18 @@ struct procs {
     uint64_t cpu_us;    /* of all that live, and of those that somebody waited for */
     uint64_t rss_bytes; /* pages that several have count for each */
     pid_t largest;      /* process with the most of them, below the two; 0: there is none */
-    bool is_cut;        /* there are more than was asked for: the rest was not looked at */
+    bool is_cut; /* there are more than was asked for, or room for: the rest was not looked at */
 };
+
+/*
+ * Room for so many processes below one init: as many as a policy allows a user (POLICY_KEYS, pids)
+ * and RLIMIT_NPROC on top of that (policy_plan.c), the init, the login's process, and those that
+ * come and go while the others are listed. No tree is larger for more than a moment; one that is
+ * hides something, and is_cut has to be the end of it.
+ */
+#ifndef PROCS_ROOM
+#define PROCS_ROOM 16640u
+#endif
 
 /* Does this kernel list children? Return: 0 or a negative errno. */
 int procs_check(void);

@@ -3,7 +3,8 @@
  * session_memory.c - memory of a session where no control group limits it.
  *
  * As the kernel does with a group: the process that has the most goes, the session stays. Whoever
- * makes new ones faster than that ends all of it.
+ * makes new ones faster than that ends all of it, and so does who has so many processes that
+ * sessiond cannot look at all of them: memory would hide behind their number.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +40,13 @@ static void on_over(void *arg, enum proc_over over, pid_t largest)
 {
     struct session *s = arg;
 
-    (void)over; /* it is watched for memory alone */
+    if (over == PROC_OVER_PIDS) {
+        log_notice("a session has more processes than can be looked at, and is ended session=%s "
+                   "uid=%u",
+                   s->record.session_id, s->record.uid);
+        session_end(s, WIRE_SESSION_END_KILLED);
+        return;
+    }
     if (is_far_over(s)) {
         log_notice("a session has far more memory than it may, and is ended session=%s uid=%u",
                    s->record.session_id, s->record.uid);

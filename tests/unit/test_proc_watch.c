@@ -17,10 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "sessiond/monitor/cgroup.h"
 #include "sessiond/monitor/clock.h"
 #include "sessiond/monitor/proc_watch.h"
@@ -369,6 +371,32 @@ static void a_kill_that_the_group_counted_is_told(void **state)
     assert_int_equal(watch_for(&watch).over, PROC_OVER_GROUP);
 }
 
+/* The kernel lets nobody have more: what is_cut ends is no tree that the policy allows. */
+static void there_is_room_for_all_that_the_policy_allows(void **state)
+{
+    static struct policy policy;
+    const enum policy_kind kinds[] = {POLICY_RUN, POLICY_LOGIN};
+    const uint64_t most = policy_keys[POLICY_KEY_PIDS].most;
+    const struct plan_ask ask = {0};
+    struct plan plan;
+    const char *field;
+
+    (void)state;
+    policy_defaults(&policy);
+    policy.profiles[POLICY_USER].values[POLICY_KEY_PIDS] = most;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        uint64_t nproc = 0;
+
+        policy.profiles[kinds[i]].values[POLICY_KEY_PIDS] = most;
+        assert_int_equal(policy_plan(&policy, kinds[i], 10001, NULL, 0, &ask, &plan, &field), 0);
+        for (uint32_t k = 0; k < plan.rlimit_count; k++) {
+            if (plan.rlimits[k].resource == RLIMIT_NPROC)
+                nproc = plan.rlimits[k].value;
+        }
+        assert_in_range(nproc, most, PROCS_ROOM - 128);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +408,7 @@ int main(void)
         cmocka_unit_test(what_is_over_is_told_and_nothing_else),
         cmocka_unit_test(of_all_of_a_user_the_one_that_has_the_most_goes),
         cmocka_unit_test(a_kill_that_the_group_counted_is_told),
+        cmocka_unit_test(there_is_room_for_all_that_the_policy_allows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
