@@ -5,7 +5,8 @@ kernel_shared = %D%/prove.c %D%/prove.h %D%/prove_tools.c
 kernel_ldflags = $(AM_LDFLAGS) -all-static
 kernel_programs = \
 	%D%/calls %D%/cgroups %D%/creds %D%/files %D%/mounts %D%/net \
-	%D%/owner %D%/pidns %D%/shared %D%/status %D%/tty %D%/unix
+	%D%/owner %D%/pidns %D%/shared %D%/status %D%/times \
+	%D%/tty %D%/unix
 EXTRA_PROGRAMS += $(kernel_programs)
 CLEANFILES += $(kernel_programs)
 EXTRA_DIST += %D%/run
@@ -30,6 +31,8 @@ EXTRA_DIST += %D%/run
 %C%_shared_LDFLAGS = $(kernel_ldflags)
 %C%_status_SOURCES = %D%/status.c $(kernel_shared)
 %C%_status_LDFLAGS = $(kernel_ldflags)
+%C%_times_SOURCES = %D%/times.c $(kernel_shared)
+%C%_times_LDFLAGS = $(kernel_ldflags)
 %C%_tty_SOURCES = %D%/tty.c $(kernel_shared)
 %C%_tty_LDFLAGS = $(kernel_ldflags)
 %C%_unix_SOURCES = %D%/unix.c $(kernel_shared)

@@ -89,6 +89,9 @@ int pidfd_of(pid_t pid);
 #define ACT_IDS     "--act-ids"     /* 10 if it is root's by euid, 20 if by egid, 30 both, else 0 */
 #define ACT_CAPS    "--act-caps"    /* 10 if it has an effective capability, else 0 */
 #define ACT_CONNECT "--act-connect" /* PORT: 0 if 127.0.0.1 answers there, else the errno */
+#define ACT_NOTHING "--act-nothing" /* 0 */
+#define ACT_SPIN    "--act-spin"    /* 0, when it has used so much processor time: */
+#define ACT_SPIN_US 300000u
 
 /* This program as @path, with owner and mode. */
 void self_copy(const char *path, uid_t uid, gid_t gid, mode_t mode);

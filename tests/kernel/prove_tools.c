@@ -113,6 +113,13 @@ void act_perform(int argc, char **argv)
         _exit(status_number(getpid(), "CapEff", 16) != 0 ? 10 : 0);
     if (strcmp(act, ACT_CONNECT) == 0 && argc > 2)
         _exit(connect_to(AF_INET, (uint16_t)strtoul(argv[2], NULL, 10), 1000));
+    if (strcmp(act, ACT_NOTHING) == 0)
+        _exit(0);
+    if (strcmp(act, ACT_SPIN) == 0) {
+        while (clock() < (clock_t)ACT_SPIN_US * (CLOCKS_PER_SEC / 1000000)) {
+        }
+        _exit(0);
+    }
 }
 
 void self_copy(const char *path, uid_t uid, gid_t gid, mode_t mode)
