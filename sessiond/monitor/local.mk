@@ -71,6 +71,7 @@ monitor_sources = \
 	%D%/spawned.c %D%/spawned.h \
 	%D%/spawner.c %D%/spawner.h \
 	%D%/target.c %D%/target.h \
+	%D%/task_clock.c %D%/task_clock.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/utmp.c %D%/utmp.h \
 	%D%/watchdog.c %D%/watchdog.h

@@ -518,6 +518,11 @@ int main(int argc, char *argv[])
             "this kernel lists no children of a process: what no control group limits is not "
             "limited errno=%d",
             -r);
+    r = proc_watch_clock_init();
+    if (r < 0 && !cgroup_counts_cpu(d.monitor.cgroup))
+        log_warning("this host has no perf_event_open(2) for us: the processor time of who is not "
+                    "waited for is not limited errno=%d",
+                    -r);
     r = protections_start(&d, &what);
     if (r < 0)
         return start_failed(what, r);

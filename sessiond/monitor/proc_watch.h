@@ -50,10 +50,12 @@ struct proc_watch {
     uint32_t uid;
     pid_t init;                     /* 0: not known yet */
     pid_t login;                    /* of a session: sshd's process; 0: none */
+    pid_t payload;                  /* of a run: its program, before it starts; 0: not known */
     const struct plan *plan;        /* borrowed until proc_watch_done() */
     const struct cgroup_leaf *leaf; /* likewise; may be NULL */
     uint64_t memory_bytes;          /* at the last look, or a little more */
-    uint64_t cpu_us;                /* the most that was seen */
+    uint64_t cpu_us;                /* the most that was seen; when done, of all of its life */
+    int clock_fd;                   /* counts from @payload on (task_clock.h); -1: nothing does */
     void (*on_over)(void *arg, enum proc_over over, pid_t largest);
     void *arg;
 };
@@ -62,17 +64,21 @@ struct proc_watch {
 int proc_watch_init(void);
 bool proc_watch_works(void);
 
+/* Is the time of those seen, too, whom nobody waits for? Once, at start. Return: likewise. */
+int proc_watch_clock_init(void);
+
 /**
  * proc_watch_start() - From now on
- * @watch:   With @of, @uid, @init, @plan, @leaf, @on_over and @arg set; @of is not 0
+ * @watch:   With @of, @uid, @init, @plan, @leaf, @on_over and @arg set; @of is not 0. For
+ *           PROC_WATCH_CPU also @payload
  * @watch->on_over: Called at every look at which something is over; @largest: the process that has
  *           the most memory, 0 if none is known. May call proc_watch_done() of its own watch
  *
- * Return: 0; -EOPNOTSUPP: this kernel lists no children; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP: this kernel lists no children; -ENOMEM; another of task_clock_open().
  */
 int proc_watch_start(struct proc_watch *watch, struct event_base *base);
 
-/* No more looks. */
+/* No more looks; cpu_us is what it came to. */
 void proc_watch_done(struct proc_watch *watch);
 
 /* The limit of all runs and sessions of a user where no control group has it: never more than half

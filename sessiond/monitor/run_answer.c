@@ -53,7 +53,8 @@ static bool cpu_was_used(const struct run *run, const struct wire_usage *usage)
         run->exit.main_cpu_us >= limit_s * 1000000)
         return true;
     if ((run->proc_watch.of & PROC_WATCH_CPU) &&
-        run->exit.cpu_user_us + run->exit.cpu_sys_us >= plan->cpu_ms * 1000ull)
+        (run->exit.cpu_user_us + run->exit.cpu_sys_us >= plan->cpu_ms * 1000ull ||
+         run->proc_watch.cpu_us >= plan->cpu_ms * 1000ull))
         return true;
     return cpu_watch_is_over(&run->cpu_watch, usage->cpu_us);
 }
@@ -61,7 +62,7 @@ static bool cpu_was_used(const struct run *run, const struct wire_usage *usage)
 /* What the kernel would have counted for a kill of its own. */
 static void usage_add(const struct run *run, struct wire_usage *usage)
 {
-    /* The report of the init is lost with it. */
+    /* The report of the init is lost with it, and has nothing of whom nobody waited for. */
     if (usage->cpu_us == WIRE_NOT_KNOWN && run->proc_watch.cpu_us > 0)
         usage->cpu_us = run->proc_watch.cpu_us;
     if (run->over == PROC_OVER_MEMORY || run->over == PROC_OVER_USER_MEMORY) {

@@ -58,6 +58,7 @@ static int watch_begin(struct run *run, const struct wire_receipt *receipt,
     *watch = (struct proc_watch){
         .uid = run->request.uid,
         .init = run->spawned.pid,
+        .payload = (pid_t)receipt->pid,
         .plan = plan,
         .leaf = run->leaf,
         .on_over = on_over,
@@ -107,8 +108,9 @@ static void on_filter(void *arg, int result)
         run_refuse(run, WIRE_STEP_CGROUP, ENODATA, "processor time");
         return;
     }
-    if (watch_begin(run, &msg->receipt, &msg->watch) < 0) {
-        run_refuse(run, WIRE_STEP_CGROUP, ENOMEM, "a watch over memory and processes");
+    result = watch_begin(run, &msg->receipt, &msg->watch);
+    if (result < 0) {
+        run_refuse(run, WIRE_STEP_CGROUP, -result, "a watch over memory, processes and time");
         return;
     }
     if (run_timer_set(run, run->request.plan.wall_ms) < 0 || spawned_go(&run->spawned) < 0) {

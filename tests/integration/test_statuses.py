@@ -101,6 +101,32 @@ def test_all_processes_of_a_run_count_together():
     assert result.status == "timeout_cpu", result.end
 
 
+# A chain of children of 5 ms each, one after the other, of whom the kernel drops the time, as its
+# rule is where SIGCHLD is ignored: none is there when sessiond looks, and nobody is told of it.
+DROPPED = """
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+end = time.monotonic() + 20
+for _ in range(int(sys.argv[1])):
+    if time.monotonic() > end: break
+    if os.fork() == 0:
+        while time.process_time() < 0.005: pass
+        os._exit(0)
+    try: os.wait()
+    except ChildProcessError: pass
+print(sum(os.times()[2:4]))
+"""
+
+
+def test_time_of_children_that_nobody_waits_for_counts():
+    below = python(DROPPED, int(BELOW * CPU_MS / 10), cpu_ms=CPU_MS)
+    assert (below.status, below.out) == ("ok", b"0.0\n"), below.end  # the program's own count
+    result = python(DROPPED, 100000, cpu_ms=CPU_MS)
+    assert result.status == "timeout_cpu", result.end
+    # A third more, and what one look is late, where no control group counts (task_clock.h).
+    assert CPU_MS <= result.end["usage"]["cpu_ms"] < CPU_MS + 300, result.end
+    assert result.end["usage"]["wall_ms"] < 10000, result.end
+
+
 def test_a_program_that_waits_uses_nothing():
     assert python("time.sleep(0.8)", cpu_ms=300).status == "ok"
 

@@ -86,14 +86,16 @@ test_hosttree_LDADD = libcommon.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += test_proc_watch
 TESTS += test_proc_watch
-test_proc_watch_SOURCES = %D%/test_proc_watch.c sessiond/monitor/procs.c sessiond/monitor/proc_watch.c
+test_proc_watch_SOURCES = %D%/test_proc_watch.c sessiond/monitor/procs.c sessiond/monitor/proc_watch.c \
+	sessiond/monitor/task_clock.c
 test_proc_watch_CPPFLAGS = $(test_cpu_watch_CPPFLAGS)
 test_proc_watch_LDADD = libpolicy.la $(test_cpu_watch_LDADD) $(SECCOMP_LIBS)
 
 # The same with little room.
 check_PROGRAMS += test_procs_room
 TESTS += test_procs_room
-test_procs_room_SOURCES = %D%/test_procs_room.c sessiond/monitor/procs.c sessiond/monitor/proc_watch.c
+test_procs_room_SOURCES = %D%/test_procs_room.c sessiond/monitor/procs.c sessiond/monitor/proc_watch.c \
+	sessiond/monitor/task_clock.c
 test_procs_room_CPPFLAGS = $(test_cpu_watch_CPPFLAGS) -DPROCS_ROOM=24u
 test_procs_room_LDADD = $(test_cpu_watch_LDADD)
 

@@ -47,10 +47,13 @@ struct scene {
     uint64_t mapped;   /* bytes of memory, private, from before the children: they share it */
     uint64_t own;      /* of each child alone */
     unsigned spins_ms; /* processor time of a child that has been waited for */
-    bool orphan;       /* a grandchild whose parent is gone */
+    int dropped;       /* children of @dropped_ms each, of whom the kernel drops the time */
+    unsigned dropped_ms;
+    bool is_held; /* it begins when somebody writes to it */
+    bool orphan;  /* a grandchild whose parent is gone */
 };
 
-static int ready[2];
+static int ready[2], go[2];
 
 static void fill(uint64_t bytes)
 {
@@ -95,12 +98,32 @@ static void spin(unsigned ms)
         ;
 }
 
+/* One after the other, each gone before anybody looks; nobody can wait for them. */
+static _Noreturn void short_ones(const struct scene *scene)
+{
+    (void)signal(SIGCHLD, SIG_IGN);
+    for (int i = 0; i < scene->dropped; i++) {
+        if (fork() == 0) {
+            spin(scene->dropped_ms);
+            _exit(0);
+        }
+        (void)waitpid(-1, NULL, 0); /* ECHILD, when it is gone */
+    }
+    say_ready();
+    for (;;)
+        (void)pause();
+}
+
 static _Noreturn void init(const struct scene *scene)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "a) S 1 (b");
+    if (scene->is_held && read(go[0], &(char){0}, 1) != 1)
+        _exit(1);
     fill(scene->mapped);
+    if (scene->dropped > 0 && fork() == 0)
+        short_ones(scene);
     if (scene->spins_ms > 0) {
         pid_t pid = fork();
 
@@ -129,14 +152,13 @@ static _Noreturn void init(const struct scene *scene)
         (void)pause();
 }
 
-/* Return: the init, when all of its children are ready. */
-static pid_t scene_begin(const struct scene *scene)
+/* The init. */
+static pid_t scene_start(const struct scene *scene)
 {
-    int wanted = scene->forks + (scene->orphan ? 2 : 1);
     pid_t pid;
-    char c;
 
     assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(go), 0);
     pid = fork();
     if (pid == 0) {
         (void)setpgid(0, 0);
@@ -144,8 +166,24 @@ static pid_t scene_begin(const struct scene *scene)
     }
     assert_true(pid > 0);
     (void)setpgid(pid, pid);
+    return pid;
+}
+
+/* All of its children are ready. */
+static void scene_wait(const struct scene *scene)
+{
+    int wanted = scene->forks + 1 + (scene->orphan ? 1 : 0) + (scene->dropped > 0 ? 1 : 0);
+    char c;
+
     for (int i = 0; i < wanted; i++)
         assert_int_equal(read(ready[0], &c, 1), 1);
+}
+
+static pid_t scene_begin(const struct scene *scene)
+{
+    pid_t pid = scene_start(scene);
+
+    scene_wait(scene);
     return pid;
 }
 
@@ -155,6 +193,8 @@ static void scene_end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     (void)close(ready[0]);
     (void)close(ready[1]);
+    (void)close(go[0]);
+    (void)close(go[1]);
 }
 
 static struct procs look_at(const struct scene *scene, uint32_t most)
@@ -278,8 +318,8 @@ static struct plan plan_of(uint64_t memory_mib, uint64_t pids, uint64_t user_mib
     return plan;
 }
 
-/* What a watch of a second says. */
-static struct seen watch_for(struct proc_watch *watch)
+/* What a watch of a second says; at the start it writes to @go_fd, if there is one. */
+static struct seen watch_and_go(struct proc_watch *watch, int go_fd)
 {
     struct seen seen = {.base = event_base_new()};
     struct timeval second = {.tv_sec = 1};
@@ -288,11 +328,18 @@ static struct seen watch_for(struct proc_watch *watch)
     watch->on_over = on_over;
     watch->arg = &seen;
     assert_int_equal(proc_watch_start(watch, seen.base), 0);
+    if (go_fd >= 0)
+        assert_int_equal(write(go_fd, "x", 1), 1);
     assert_int_equal(event_base_loopexit(seen.base, &second), 0);
     assert_true(event_base_dispatch(seen.base) >= 0);
     proc_watch_done(watch);
     event_base_free(seen.base);
     return seen;
+}
+
+static struct seen watch_for(struct proc_watch *watch)
+{
+    return watch_and_go(watch, -1);
 }
 
 static void what_is_over_is_told_and_nothing_else(void **state)
@@ -321,6 +368,53 @@ static void what_is_over_is_told_and_nothing_else(void **state)
         assert_int_equal(watch_for(&watch).over, cases[i].over);
     }
     scene_end(pid);
+}
+
+/*
+ * A program that stands still when the watch begins, as a run's does. Return: what was counted;
+ * ret_is_over: at a look, with a limit of 150 ms.
+ */
+static uint64_t time_of(const struct scene *scene, bool has_clock, bool *ret_is_over)
+{
+    struct plan plan = plan_of(1000, 100, 1000);
+    pid_t pid = scene_start(scene);
+    struct proc_watch watch = {.of = PROC_WATCH_CPU,
+                               .uid = 10001,
+                               .init = pid,
+                               .payload = has_clock ? pid : 0,
+                               .plan = &plan};
+
+    plan.cpu_ms = 150;
+    *ret_is_over = watch_and_go(&watch, go[1]).over == PROC_OVER_CPU;
+    scene_end(pid);
+    return watch.cpu_us;
+}
+
+static void time_that_the_kernel_drops_is_counted(void **state)
+{
+    const struct scene dropped = {.is_held = true, .dropped = 30, .dropped_ms = 10};
+    const struct scene waited = {.is_held = true, .spins_ms = 120};
+    uint64_t us;
+    bool is_over;
+
+    (void)state;
+    assert_int_equal(proc_watch_init(), 0);
+    if (proc_watch_clock_init() < 0) {
+        print_message("not with the rights of this user: perf_event_open(2)\n");
+        skip();
+    }
+    /* Positive control: without it the kernel's count has next to nothing of them. */
+    us = time_of(&dropped, false, &is_over);
+    assert_false(is_over);
+    assert_true(us < 150000);
+    us = time_of(&dropped, true, &is_over);
+    assert_true(is_over);
+    /* It is ended when it has half as much again as it may, which the last look sees. */
+    assert_in_range(us, 150000, 400000);
+    /* Who is counted by the kernel is counted by it, to the tick. */
+    us = time_of(&waited, true, &is_over);
+    assert_false(is_over);
+    assert_in_range(us, 110000, 149999);
 }
 
 static void of_all_of_a_user_the_one_that_has_the_most_goes(void **state)
@@ -406,6 +500,7 @@ int main(void)
         cmocka_unit_test(what_nobody_waits_for_counts_in_full),
         cmocka_unit_test(looks_take_a_tenth_of_a_processor_at_most),
         cmocka_unit_test(what_is_over_is_told_and_nothing_else),
+        cmocka_unit_test(time_that_the_kernel_drops_is_counted),
         cmocka_unit_test(of_all_of_a_user_the_one_that_has_the_most_goes),
         cmocka_unit_test(a_kill_that_the_group_counted_is_told),
         cmocka_unit_test(there_is_room_for_all_that_the_policy_allows),
