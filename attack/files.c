@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/banned.h"
 
 #define LINE_ROOM  4096
-#define FILES_MAX  3 /* as many of a kind are run */
+#define FILES_MAX  3      /* as many of a kind are run */
+#define BEGUN_NS   100000 /* between looks at a program that was started */
+#define BEGUN_MAX  20000  /* looks */
 #define CAPS_XATTR "security.capability"
 
 extern char **environ;
@@ -103,6 +106,30 @@ static bool status_value(pid_t pid, const char *key, char *ret_value, size_t siz
 }
 
 /*
+ * Until it has the ids that it got. Its descriptors are closed before that, and its arguments are
+ * there only afterwards; one that has ended has none, and keeps its ids until it is waited for.
+ * Source: fs/exec.c, begin_new_exec(); fs/binfmt_elf.c, create_elf_tables().
+ */
+static void begun_await(pid_t pid)
+{
+    char path[32], byte;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    for (int i = 0; i < BEGUN_MAX; i++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        bool is_there = fd < 0 || read(fd, &byte, 1) != 0;
+        siginfo_t info = {0};
+
+        if (fd >= 0)
+            (void)close(fd);
+        if (is_there || (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                         info.si_pid == pid))
+            return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = BEGUN_NS}, NULL);
+    }
+}
+
+/*
  * Run "PATH --help" with nothing on its standard input and output, and see what it is once it is
  * that program. It stays for us as long as nobody has waited for it, whether it has ended or not;
  * if it cannot be seen, it is no longer ours, and that is an answer, too.
@@ -131,6 +158,8 @@ static pid_t started(const char *path)
         pid = -1;
     }
     (void)close(ready[0]);
+    if (pid > 0)
+        begun_await(pid);
     return pid;
 }
 
@@ -152,22 +181,21 @@ static void raised_say(const char *name, const char *path, const char *key, cons
     (void)waitpid(pid, NULL, 0);
 }
 
-static bool is_set_id(const char *path, mode_t bit)
+/* Set-uid, of root's: what such a program does shows most. */
+static bool is_set_uid(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & bit) != 0 &&
-           access(path, X_OK) == 0;
-}
-
-static bool is_set_uid(const char *path)
-{
-    return is_set_id(path, S_ISUID);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_ISUID) != 0 &&
+           st.st_uid == 0 && access(path, X_OK) == 0;
 }
 
 static bool is_set_gid(const char *path)
 {
-    return is_set_id(path, S_ISGID);
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_ISGID) != 0 &&
+           access(path, X_OK) == 0;
 }
 
 static bool has_capabilities(const char *path)
@@ -223,7 +251,8 @@ int attack_setids(const char *name, int argc, char *argv[])
 
 int attack_filecaps(const char *name, int argc, char *argv[])
 {
-    raised_find(name, has_capabilities, "CapEff", argc, argv);
+    /* Not CapEff: some take themselves those that they do not need yet. */
+    raised_find(name, has_capabilities, "CapPrm", argc, argv);
     return 0;
 }
 

@@ -94,55 +94,103 @@ void check_entries(struct doctor *d, struct doctor_line *l)
 /* --- programs with rights
  * --------------------------------------------------------------------------- */
 
-/* Lines of the control: how many there are, and how many raised something. */
-static size_t raised_count(struct doctor *d, const char *name, size_t *ret_lines)
-{
-    const struct said_line *line = NULL;
-    size_t raised = 0;
+/* What the control has shown. */
+struct raised {
+    size_t lines;    /* that there is no such program is one, too */
+    size_t programs; /* that were tried */
+    size_t raised;   /* of these: it had something that the uid has not */
+    size_t roots;    /* of these: euid 0 */
+};
 
-    *ret_lines = 0;
-    while ((line = said_next(attempts(d, PROBE_PLAIN), name, line))) {
-        *ret_lines += strcmp(line->error, "ENOENT") != 0;
-        raised += line->verdict == SAID_REACHED;
-    }
-    return raised;
+/* "Uid: 59910 0 0 0"; or it is no longer to be seen, where /proc shows to each his own alone. */
+static bool is_roots(const struct said_line *line)
+{
+    unsigned euid = 1;
+
+    return line->verdict == SAID_REACHED && strncmp(line->detail, "Uid:", 4) == 0 &&
+           (strcmp(line->detail, "Uid: out of sight") == 0 ||
+            (sscanf(line->detail, "Uid: %*u %u", &euid) == 1 && euid == 0));
 }
 
-static void raised_judge(struct doctor *d, struct doctor_line *l, const char *name,
-                         const char *what)
+static struct raised raised_count(struct doctor *d, const char *name)
 {
-    size_t programs, raised;
+    const struct said_line *line = NULL;
+    struct raised count = {0};
 
-    if (!judge_is_ready(d, l, WITH_PLAIN))
-        return;
+    while ((line = said_next(attempts(d, PROBE_PLAIN), name, line))) {
+        count.lines++;
+        count.programs += strcmp(line->error, "ENOENT") != 0;
+        count.raised += line->verdict == SAID_REACHED;
+        count.roots += is_roots(line);
+    }
+    return count;
+}
+
+/*
+ * Refused, every one of them, in each door; and the same programs: those that gave something
+ * unconfined. Return: false if something was said.
+ */
+static bool raised_judge(struct doctor *d, struct doctor_line *l, const char *name,
+                         const struct raised *count)
+{
+    const struct said_line *line = NULL;
+
     (void)judge_all_refused(d, l, JUDGE_CONFINED, name, NULL);
     (void)judge_refused(d, l, JUDGE_CONFINED, "mounts", "set-uid");
-    raised = raised_count(d, name, &programs);
-    /* That there is none is a line, too: without any it did not come so far. */
-    if (!said_next(attempts(d, PROBE_PLAIN), name, NULL))
+    while ((line = said_next(attempts(d, PROBE_PLAIN), name, line))) {
+        if (line->verdict == SAID_REACHED)
+            (void)judge_refused(d, l, JUDGE_CONFINED, name, line->target);
+    }
+    if (count->lines == 0)
         doctor_say(l, DOCTOR_UNKNOWN, "unconfined the same uid did not come to try them");
-    else if (programs == 0)
-        doctor_say(l, DOCTOR_PASS, "this host has no program that is %s, and all mounts are nosuid",
-                   what);
-    else if (raised == 0)
-        doctor_say(l, DOCTOR_PASS, "%zu programs that are %s gain nothing, unconfined neither",
-                   programs, what);
-    else
-        doctor_say(
-            l, DOCTOR_PASS,
-            "%zu programs that are %s gain nothing by three doors, and all mounts are nosuid; "
-            "unconfined %zu gain",
-            programs, what, raised);
+    return !l->is_said;
 }
 
 void check_set_uid(struct doctor *d, struct doctor_line *l)
 {
-    raised_judge(d, l, "setids", "set-uid or set-gid");
+    struct raised count;
+
+    if (!judge_is_ready(d, l, WITH_PLAIN))
+        return;
+    count = raised_count(d, "setids");
+    if (!raised_judge(d, l, "setids", &count))
+        return;
+    if (said_find(attempts(d, PROBE_PLAIN), "setids", "Uid"))
+        doctor_say(l, DOCTOR_SKIP, "this host has no program that is set-uid and root's");
+    else if (count.roots == 0)
+        doctor_say(l, DOCTOR_UNKNOWN,
+                   "unconfined the same uid gets no euid 0 from set-uid programs of root's either: "
+                   "what is refused shows nothing");
+    else
+        doctor_say(l, DOCTOR_PASS,
+                   "%zu programs that are set-uid or set-gid gain nothing by three doors, and all "
+                   "mounts are nosuid; unconfined %zu gain, %zu of them euid 0",
+                   count.programs, count.raised, count.roots);
 }
 
 void check_file_capabilities(struct doctor *d, struct doctor_line *l)
 {
-    raised_judge(d, l, "filecaps", "given capabilities");
+    struct raised count;
+
+    if (!judge_is_ready(d, l, WITH_PLAIN))
+        return;
+    count = raised_count(d, "filecaps");
+    if (!raised_judge(d, l, "filecaps", &count))
+        return;
+    if (count.programs == 0)
+        doctor_say(
+            l, DOCTOR_PASS,
+            "this host has no program that is given capabilities, and all mounts are nosuid");
+    else if (count.raised == 0)
+        doctor_say(l, DOCTOR_UNKNOWN,
+                   "unconfined the same uid gets no capability from %zu programs that are given "
+                   "some either: what is refused shows nothing",
+                   count.programs);
+    else
+        doctor_say(l, DOCTOR_PASS,
+                   "%zu programs that are given capabilities gain nothing by three doors, and all "
+                   "mounts are nosuid; unconfined %zu gain",
+                   count.programs, count.raised);
 }
 
 void check_mounts(struct doctor *d, struct doctor_line *l)

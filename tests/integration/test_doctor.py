@@ -220,6 +220,16 @@ def rule(family, *words):
         lab.rules_restore()
 
 
+@contextlib.contextmanager
+def nosuid():
+    """Programs of the host, unconfined, too."""
+    lab.command("mount", "-o", "remount,bind,nosuid", "/")
+    try:
+        yield
+    finally:
+        lab.command("mount", "-o", "remount,bind,suid", "/")
+
+
 def module():
     return glob.glob("/usr/lib/*/libnss_atelier.so.2")[0]
 
@@ -277,6 +287,11 @@ FAULTS = {
                                 {"policy-in-force"}),
     "a policy that nobody reloaded": (lambda: policy("run { memory = 800M }\n"),
                                       {"policy-in-force"}),
+}
+# Of each only these checks are made: attacks take seconds.
+ATTACK_FAULTS = {
+    "no program of the host that is set-uid works": (
+        nosuid, ("set-uid", "mounts", "other-processes"), set(), {"set-uid"}),
 }
 # Only these checks are made: sessiond is stopped, so that it puts nothing back.
 RULES = ("rules-v4", "rules-v6", "resolver")
@@ -412,6 +427,17 @@ def test_a_fault_of_the_rules_is_named(name):
         assert (with_verdict(lines, "fail"), with_verdict(lines, "unknown")) == (fails, set())
         assert code == 1
     assert doctor(*RULES)[0] == 0
+
+
+@pytest.mark.parametrize("name", ATTACK_FAULTS)
+def test_a_fault_of_an_attack_is_named_and_nothing_else(name):
+    broken, asked, fails, unknown = ATTACK_FAULTS[name]
+    with broken():
+        _, lines = doctor(*asked)
+        found = (with_verdict(lines, "fail"), with_verdict(lines, "unknown"))
+        assert found == (fails, unknown), lines
+        assert all(lines[check]["mend"] for check in fails | unknown)
+    assert doctor(*asked)[0] == 0
 
 
 def test_a_looser_policy_is_a_warning_that_names_the_key():

@@ -140,7 +140,7 @@ def some(request):
 
 
 @pytest.mark.parametrize("name", ["io-uring", "net-loopback", "net-private", "net-ipv6", "receipt",
-                                  "other-processes", "file-bomb", "memory-bomb"])
+                                  "other-processes", "file-bomb", "memory-bomb", "set-uid", "mounts"])
 def test_a_check_passes(some, name):
     """Those that tests/sabotage sees fail."""
     line = some[name]
@@ -158,6 +158,14 @@ def test_evidence_has_numbers(whole):
         assert re.search(r"; 51\d of 512 MiB at most", whole["memory-bomb"]["evidence"])
     assert re.search(r"after (\d+) MiB; the policy gives \1 MiB", whole["file-bomb"]["evidence"])
     assert re.search(r"16 terminals", whole["terminals"]["evidence"])
+
+
+def test_set_uid_programs_of_root_are_executed_by_each_door(whole):
+    """That they give nothing shows something only where the same uid, unconfined, gets euid 0."""
+    programs, gain, roots = map(int, re.search(
+        r"(\d+) programs .* nothing by three doors, .* unconfined (\d+) gain, (\d+) of them euid 0",
+        whole["set-uid"]["evidence"]).groups())
+    assert programs >= gain >= roots > 0
 
 
 def test_a_stricter_policy_is_no_fault():

@@ -176,6 +176,10 @@ ROWS = (
     Row("no_new_privs, receipt checked", {"sessiond": "nnp,seccomp"}, refused(*STEPS), RUNS),
     Row("no_new_privs", {"sessiond": "nnp,seccomp,verify"},
         goes_through(lambda receipt: receipt["no_new_privs"] == 0), NNP),
+    # Each of the two is enough: only without both a set-uid program makes its caller root.
+    Row("no_new_privs, mount flags", {"sessiond": "nnp,mountflags,seccomp,verify"},
+        goes_through(lambda receipt: receipt["no_new_privs"] == 0 and receipt["mount_flags"]["loose"] > 0),
+        doctor("set-uid", "mounts")),
     Row("IPv4 rules, canary there", {"sessiond": "netkeep", "rule": "iptables ATELIER"}, refused("canary"),
         RUNS + LOGINS),
     Row("IPv6 rules, canary there", {"sessiond": "netkeep", "rule": "ip6tables ATELIER"}, refused("canary"),
