@@ -40,6 +40,7 @@
     X("look", attack_look, "PID...: in /proc, and by pidfd")                                       \
     X("arguments", attack_arguments, "TEXT: find it, backwards, among the arguments of others")    \
     X("linger", attack_linger, "leave a process behind")                                           \
+    X("jobs", attack_jobs, "a crontab, and a job of at")                                           \
     X("core", attack_core, "leave a core dump")                                                    \
     X("self", attack_self, "what the kernel says of this process")                                 \
     X("shm", attack_shm, "KEY...: System V memory, semaphores and queue of another")               \

@@ -7,6 +7,7 @@ attack_attack_SOURCES = \
 	%D%/files.c \
 	%D%/flood.c \
 	%D%/ipc.c \
+	%D%/jobs.c \
 	%D%/main.c \
 	%D%/net.c \
 	%D%/process.c \

@@ -41,6 +41,7 @@ libctl_la_SOURCES = \
 	%D%/del_args.c %D%/del_args.h \
 	%D%/disk_text.c %D%/disk_text.h \
 	%D%/doctor/attack_isolation.c \
+	%D%/doctor/attack_jobs.c \
 	%D%/doctor/attack_net.c \
 	%D%/doctor/attack_receipt.c \
 	%D%/doctor/attack_six.c \
@@ -53,6 +54,7 @@ libctl_la_SOURCES = \
 	%D%/doctor/host_doors.c \
 	%D%/doctor/host_files.c \
 	%D%/doctor/host_ids.c \
+	%D%/doctor/host_jobs.c %D%/doctor/jobs.h \
 	%D%/doctor/host_kernel.c \
 	%D%/doctor/host_neighbours.c \
 	%D%/doctor/host_nss.c \

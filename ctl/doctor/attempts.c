@@ -237,6 +237,7 @@ static void confined_add(struct plan_of_attack *p, enum probe_door door)
 {
     struct words *w = &p->words;
 
+    attack_add(w, "jobs");
     attack_add(w, "mounts");
     attack_add(w, "descriptors");
     attack_add(w, "environment");

@@ -41,6 +41,8 @@ struct probe_request {
     uint32_t who;             /* which of the uids, 0..3 */
     uint32_t wall_ms;         /* the whole of it; at most SESSION_PROBE_WALL_MS */
     const char *const *words; /* arguments of the program, NULL-terminated, borrowed */
+    /* PLAIN only, may be NULL: called in the child while it is root; 0, or nothing is tried. */
+    int (*prepare)(uint32_t uid);
 };
 
 struct probe_result {

@@ -146,6 +146,8 @@ static _Noreturn void plain_main(const struct probe_request *req, int out, int r
 {
     descriptors_settle(out, report);
     (void)setsid();
+    if (req->door == PROBE_PLAIN && req->prepare && req->prepare(probe_uid(req->who)) < 0)
+        _exit(126);
     if (chdir("/") < 0 || (req->door == PROBE_PLAIN && become(probe_uid(req->who)) < 0))
         _exit(126);
     /* A change of the uid has cleared it. */

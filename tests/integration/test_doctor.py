@@ -230,6 +230,15 @@ def nosuid():
         lab.command("mount", "-o", "remount,bind,suid", "/")
 
 
+@contextlib.contextmanager
+def job(name, uid):
+    """What cron(8) or atd(8) would run; on a day that no year has, and in another century."""
+    path = f"/var/spool/cron/{name}"
+    with doors.written(path, "0 0 31 2 * true\n", 0o600):
+        os.chown(path, uid, -1)
+        yield
+
+
 def module():
     return glob.glob("/usr/lib/*/libnss_atelier.so.2")[0]
 
@@ -269,6 +278,12 @@ FAULTS = {
                               {"registry-files"}),
     "a host key for all to read": (lambda: mode("/etc/atelier/ssh_host_ed25519_key", 0o644),
                                    {"host-keys"}),
+    "a crontab of a participant": (lambda: job("crontabs/alice", lab.uid_of("alice")), {"jobs"}),
+    # cron takes one of root's for whoever the file is named after.
+    "a crontab for a participant": (lambda: job("crontabs/alice", 0), {"jobs"}),
+    "a job of at": (lambda: job("atjobs/a0000101c2d3e4", 10077), {"jobs"}),
+    "a cron that asks nobody": (lambda: replaced("/etc/pam.d/cron", "^@include common-account.*\n", ""),
+                                {"jobs"}),
     "a clock that was set back": (lambda: from_the_future(f"{lab.STATE}/ledger/issued"), {"clock"}),
     "no room for logs": (lambda: full("/var/log"), {"disk"}),
     "no log": (lambda: away("/dev/log"), {"log"}),
@@ -292,6 +307,8 @@ FAULTS = {
 ATTACK_FAULTS = {
     "no program of the host that is set-uid works": (
         nosuid, ("set-uid", "mounts", "other-processes"), set(), {"set-uid"}),
+    "crontab is not set-gid": (lambda: mode("/usr/bin/crontab", 0o755),
+                               ("job-programs", "set-uid", "persistence"), set(), {"job-programs"}),
 }
 # Only these checks are made: sessiond is stopped, so that it puts nothing back.
 RULES = ("rules-v4", "rules-v6", "resolver")
@@ -343,7 +360,7 @@ def test_a_host_that_is_well_passes_every_check():
         assert line["evidence"]
         assert (line["mend"] is None) == (line["verdict"] in ("pass", "skip"))
     skipped = {name for name in with_verdict(lines, "skip")
-               if not re.search("systemd|AppArmor", lines[name]["evidence"])}
+               if not re.search("systemd|AppArmor|installed", lines[name]["evidence"])}
     assert skipped == set()
 
 
