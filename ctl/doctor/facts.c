@@ -278,6 +278,20 @@ const json_t *facts_health(struct doctor *d, const char **ret_why)
     return d->facts->health;
 }
 
+const json_t *facts_sessiond(struct doctor *d, struct doctor_line *l)
+{
+    const char *why;
+    const json_t *health = facts_health(d, &why);
+
+    if (!health)
+        doctor_say(l, DOCTOR_UNKNOWN, "sessiond-api does not say: %s", why);
+    else if (!json_is_true(json_object_get(health, "sessiond")))
+        doctor_say(l, DOCTOR_UNKNOWN, "sessiond does not say");
+    else
+        return health;
+    return NULL;
+}
+
 const char *facts_health_text(const json_t *health, const char *key)
 {
     const char *text = json_string_value(json_object_get(health, key));

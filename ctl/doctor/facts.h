@@ -65,6 +65,9 @@ int facts_argument(pid_t pid, const char *option, const char *short_,
  */
 const json_t *facts_health(struct doctor *d, const char **ret_why);
 
+/* Likewise, if sessiond has answered it. NULL: that nobody says so was said (DOCTOR_UNKNOWN). */
+const json_t *facts_sessiond(struct doctor *d, struct doctor_line *l);
+
 /* A member of it: a string, "" if it is none. */
 const char *facts_health_text(const json_t *health, const char *key);
 

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/str.h"
 #include "ctl/doctor/attempts.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
 #include "ctl/say.h"
+#include "ctl/setup/host.h"
 #include "ctl/setup/nftables.h"
 #include "ctl/setup/program.h"
 #include "ctl/setup/units.h"
@@ -18,6 +20,9 @@
 #include "common/banned.h"
 
 #define TIMEOUT_S 30
+#define CONNTRACK "/proc/sys/net/netfilter/nf_conntrack_"
+/* policy/policy.h: the least that connections may be */
+#define CONNECTIONS_MIN 16u
 
 /* How many rules a chain has in the output of iptables-save. */
 static size_t chain_count(const struct text *saved, const char *chain)
@@ -235,4 +240,81 @@ void check_firewalls(struct doctor *d, struct doctor_line *l)
     }
     if (count == 0)
         doctor_say(l, DOCTOR_PASS, "none of ufw, firewalld, nftables, iptables-persistent, docker");
+}
+
+/* --- room for all of them ---------------------------------------------------------------------
+ */
+
+static int conntrack_read(const char *path, uint32_t *ret)
+{
+    char text[32];
+    int r = text_file_read(path, text, sizeof(text));
+
+    if (r < 0)
+        return r;
+    text[strcspn(text, "\n")] = '\0';
+    return str_to_u32(text, UINT32_MAX, ret);
+}
+
+/* What would be enough, with a quarter of the table for everybody else. */
+static void conntrack_mend(struct doctor_line *l, uint64_t users, uint64_t all, uint32_t room)
+{
+    cleanup_free char *key = NULL;
+    uint64_t fits = room / 4 * 3 / users;
+
+    if (fits >= CONNECTIONS_MIN)
+        key = text_format(", or network { connections = %" PRIu64
+                          " } in /etc/atelier/atelier.conf and systemctl reload sessiond",
+                          fits);
+    doctor_mend(l, "sysctl net.netfilter.nf_conntrack_max=%" PRIu64 " (and in /etc/sysctl.d)%s",
+                all / 3 * 4 + 4, key ? key : "");
+}
+
+/*
+ * The kernel keeps the connections of everybody in one table; when it is full nobody gets another
+ * one, root neither. Each user is held to a number; all of them together are not (decision 21).
+ */
+void check_conntrack_room(struct doctor *d, struct doctor_line *l)
+{
+    uint32_t room, taken = 0;
+    const json_t *health, *each;
+    uint64_t users, all;
+    int r = conntrack_read(CONNTRACK "max", &room);
+
+    if (r == -ENOENT) {
+        doctor_say(l, DOCTOR_SKIP, "this kernel keeps no table of connections");
+        return;
+    }
+    health = facts_sessiond(d, l);
+    if (!health)
+        return;
+    if (r == 0)
+        r = conntrack_read(CONNTRACK "count", &taken);
+    if (r < 0) {
+        doctor_say(l, DOCTOR_UNKNOWN, CONNTRACK "max and count: %s", strerror(-r));
+        return;
+    }
+    each = json_object_get(health, "net_connections");
+    users = (uint64_t)json_integer_value(json_object_get(health, "users"));
+    all = users * (uint64_t)json_integer_value(each);
+    if (!json_is_integer(each)) {
+        doctor_say(l, DOCTOR_WARN,
+                   "no user is held to a number of connections: one can fill the "
+                   "table of %" PRIu32,
+                   room);
+        doctor_mend(l, "apt install nftables, and systemctl reload sessiond");
+    } else if (all > room) {
+        doctor_say(l, DOCTOR_WARN,
+                   "%" PRIu64 " users may have %" JSON_INTEGER_FORMAT
+                   " connections each, together %" PRIu64 "; the table has room for %" PRIu32
+                   ", %" PRIu32 " taken: all together can fill it",
+                   users, json_integer_value(each), all, room, taken);
+        conntrack_mend(l, users, all, room);
+    } else {
+        doctor_say(l, DOCTOR_PASS,
+                   "%" PRIu64 " users with %" JSON_INTEGER_FORMAT
+                   " connections each at most, %" PRIu64 " of the %" PRIu32
+                   " that the table has room for; %" PRIu32 " are taken",
+                   users, json_integer_value(each), all, room, taken);
+    }
 }

@@ -242,24 +242,9 @@ static bool is_waived(void)
            size == 0;
 }
 
-/* What sessiond says through the api. NULL if it says nothing, and it was said. */
-static const json_t *sessiond_says(struct doctor *d, struct doctor_line *l)
-{
-    const char *why;
-    const json_t *health = facts_health(d, &why);
-
-    if (!health)
-        doctor_say(l, DOCTOR_UNKNOWN, "sessiond-api does not say: %s", why);
-    else if (!json_is_true(json_object_get(health, "sessiond")))
-        doctor_say(l, DOCTOR_UNKNOWN, "sessiond does not say");
-    else
-        return health;
-    return NULL;
-}
-
 void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
 {
-    const json_t *health = sessiond_says(d, l);
+    const json_t *health = facts_sessiond(d, l);
     const char *mode, *v2;
     struct facts_process p;
     char controllers[512];
@@ -288,7 +273,7 @@ void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
 
 void check_disk_limit(struct doctor *d, struct doctor_line *l)
 {
-    const json_t *health = sessiond_says(d, l);
+    const json_t *health = facts_sessiond(d, l);
     const char *mode, *what;
 
     if (!health)
@@ -305,7 +290,7 @@ void check_disk_limit(struct doctor *d, struct doctor_line *l)
 
 void check_canary(struct doctor *d, struct doctor_line *l)
 {
-    const json_t *health = sessiond_says(d, l), *age;
+    const json_t *health = facts_sessiond(d, l), *age;
     const char *canary, *what;
 
     if (!health)
