@@ -140,7 +140,8 @@ def some(request):
 
 
 @pytest.mark.parametrize("name", ["io-uring", "net-loopback", "net-private", "net-ipv6", "receipt",
-                                  "other-processes", "file-bomb", "memory-bomb", "set-uid", "mounts"])
+                                  "other-processes", "file-bomb", "memory-bomb", "set-uid", "mounts",
+                                  "persistence", "fork-bomb"])
 def test_a_check_passes(some, name):
     """Those that tests/sabotage sees fail."""
     line = some[name]
@@ -268,6 +269,14 @@ def test_a_doctor_that_is_killed_leaves_nothing(name, uid):
         process.kill()
         lab.eventually(lambda: not left(), 5)
     assert doctor("net-ipv6")["net-ipv6"]["verdict"] == "pass"  # and the next one is let in
+
+
+def test_a_loop_that_no_limit_ends_is_a_fault():
+    with at_work("endless-loop") as process:
+        loop = lab.eventually(lambda: is_attacked(59911), 20, every=0.002)
+        lab.die_alone(loop[0].pid)
+        line, = json.loads(process.stdout.read())["checks"]
+    assert line["verdict"] == "fail" and "otherwise than by a limit" in line["evidence"], line
 
 
 def test_a_doctor_that_is_killed_during_a_session_leaves_nothing():

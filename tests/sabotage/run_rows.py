@@ -66,7 +66,7 @@ IDS = ("test_confinement.py::test_ids_and_groups_are_those_of_the_user",
        "test_confinement.py::test_there_is_no_capability", *doctor("receipt"))
 PIDS = ("test_confinement.py::test_only_own_processes_are_seen",
         "test_confinement.py::test_namespaces_are_those_of_the_receipt[none]",
-        "test_runs.py::test_daemons_of_a_run_end_with_it", *doctor("other-processes"))
+        "test_runs.py::test_daemons_of_a_run_end_with_it", *doctor("other-processes", "persistence"))
 LIMITS = ("test_confinement.py::test_limits_and_mounts_are_those_of_the_receipt",)
 PRIORITY = ("test_confinement.py::test_a_run_is_no_more_important_than_others",)
 NAMESPACES = ("test_confinement.py::test_namespaces_are_those_of_the_receipt[none]",)
@@ -79,7 +79,7 @@ EGRESS = ("test_egress.py::test_a_public_address_that_the_policy_denies_is_refus
 NNP = ("test_confinement.py::test_no_new_privileges_is_set", *doctor("receipt"))
 GROUP = ("test_cgroup.py::test_a_run_has_the_limits_of_the_plan_and_no_name_for_its_group",
          "test_cgroup.py::test_a_refused_fork_is_no_fault_of_a_program_that_copes",
-         *doctor("memory-bomb"))
+         *doctor("memory-bomb", "fork-bomb"))
 MASKS = ("test_confinement.py::test_what_is_masked_in_proc_cannot_be_opened",)
 PROC_RO = ("test_confinement.py::test_proc_is_read_only",)
 SIZES = ("test_policy.py::test_what_is_shipped_holds_where_nothing_is_said", *doctor("file-bomb"))

@@ -430,6 +430,7 @@ ctl_tests = \
 	%D%/test_ctl_csv \
 	%D%/test_ctl_event \
 	%D%/test_ctl_doctor \
+	%D%/test_ctl_doctor_attacks \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_files \
 	%D%/test_ctl_login \
@@ -469,6 +470,9 @@ ctl_test_place = %D%/ctl_place.c %D%/ctl_place.h
 %C%_test_ctl_doctor_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DMANUAL='"$(srcdir)/man/atelier-doctor.8"'
 %C%_test_ctl_doctor_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_doctor_attacks_SOURCES = %D%/test_ctl_doctor_attacks.c
+%C%_test_ctl_doctor_attacks_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+%C%_test_ctl_doctor_attacks_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_exit_SOURCES = %D%/test_ctl_exit.c
 %C%_test_ctl_exit_CPPFLAGS = $(AM_CPPFLAGS) -DMANUAL='"$(srcdir)/man/atelier.1"'
 %C%_test_ctl_exit_LDADD = $(ctl_test_ldadd)
