@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ctl/answer.h"
 #include "ctl/cmd.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/doctor.h"
@@ -106,6 +108,25 @@ static void list_print(const struct doctor_args *args)
     table_print(t, stdout);
 }
 
+/* One object, as of a run: {"checks": [...]}, without what only a run knows. */
+static void list_print_json(const struct doctor_args *args)
+{
+    cleanup_json json_t *json = json_pack("{s:[]}", "checks");
+    json_t *checks = json_object_get(json, "checks");
+
+    for (size_t i = 0; i < doctor_check_count; i++) {
+        const struct doctor_check *check = &doctor_checks[i];
+
+        if (doctor_is_selected(args, check) &&
+            json_array_append_new(checks, json_pack("{s:s, s:s, s:b, s:s, s:s}", "id", check->id,
+                                                    "group", doctor_group_word(check->group),
+                                                    "short", check->is_short, "what", check->what,
+                                                    "mend", check->mend)) < 0)
+            say_no_memory();
+    }
+    json_print_line(json);
+}
+
 /* Where to wrap: at the width of the terminal, and nowhere if it is none. */
 static size_t columns_get(void)
 {
@@ -145,10 +166,12 @@ int cmd_doctor(struct options *opt, int argc, char **argv)
 
     if (doctor_args_parse(opt, argc, argv, 0, &args) < 0)
         return CTL_USAGE;
-    if (args.is_list) {
+    if (args.is_list && opt->json)
+        list_print_json(&args);
+    else if (args.is_list)
         list_print(&args);
+    if (args.is_list)
         return CTL_OK;
-    }
     if (geteuid() != 0) {
         say_error("doctor is for root: it becomes a participant, and looks into what is root's");
         return CTL_NOPERM;

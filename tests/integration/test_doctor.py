@@ -115,6 +115,22 @@ def test_checks_are_chosen_by_group_and_by_id():
     assert (wrong.returncode, wrong.stdout) == (64, "")
 
 
+def test_the_list_says_as_json_what_a_run_says():
+    listed = json.loads(lab.command("atelier", "doctor", "--list", "--json", *LOOKS).stdout)
+    assert set(listed) == {"checks"}
+    _, lines = doctor(*LOOKS)
+    _, short = doctor("--short")
+    assert [check["id"] for check in listed["checks"]] == list(lines)
+    for check in listed["checks"]:
+        line = lines[check["id"]]
+        assert set(check) == {"id", "group", "short", "what", "mend"}
+        assert (check["group"], check["what"]) == (line["group"], line["what"])
+        assert check["short"] == (check["id"] in short)
+        assert check["mend"]
+    rows = [line.split()[:2] for line in lab.command("atelier", "doctor", "--list", *LOOKS).stdout.splitlines()]
+    assert rows == [[check["group"], check["id"]] for check in listed["checks"]]
+
+
 def test_it_is_for_root():
     result = lab.command("setpriv", "--reuid", str(lab.STRANGER), "--regid", str(lab.STRANGER),
                          "--clear-groups", "atelier", "doctor", check=False)
@@ -222,7 +238,8 @@ def test_every_check_has_a_fault_or_a_reason():
     rows = [set().union(*row[1:]) for row in (*FAULTS.values(), *RULE_FAULTS.values(), *WARNINGS.values())]
     rows += [set().union(*row[2:]) for row in CHOSEN.values()]
     covered = set().union(*rows) | sabotaged() | told()
-    listed = {line.split()[1] for line in lab.command("atelier", "doctor", "--list").stdout.splitlines()}
+    listed = {check["id"] for check in
+              json.loads(lab.command("atelier", "doctor", "--list", "--json").stdout)["checks"]}
     assert covered <= listed  # a name that is none would be in nobody's report
     assert listed - covered == set(OTHERWISE)
     tests = read(__file__) + read(f"{TESTS}/integration/test_doctor_attacks.py")

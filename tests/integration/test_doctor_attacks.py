@@ -29,10 +29,9 @@ ENDED_SIZE_LEAST = 200
 
 
 def checks():
-    listed = lab.command("atelier", "doctor", "--list", "--json", check=False).stdout
-    rows = [line.split()[:2] for line in lab.command("atelier", "doctor", "--list").stdout.splitlines()]
-    assert listed
-    return [name for group, name in rows if group in ("attack", "isolation") or name.startswith("net-")]
+    listed = json.loads(lab.command("atelier", "doctor", "--list", "--json").stdout)["checks"]
+    return [check["id"] for check in listed
+            if check["group"] in ("attack", "isolation") or check["id"].startswith("net-")]
 
 
 def doctor(*args):
