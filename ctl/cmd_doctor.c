@@ -18,6 +18,7 @@
 #include "ctl/cmd.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/doctor.h"
+#include "ctl/doctor/sweep.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
 
@@ -26,6 +27,7 @@
 enum {
     OPTION_SHORT = OPTION_OWN,
     OPTION_LIST,
+    OPTION_SWEEP,
 };
 
 static error_t doctor_option_parse(int key, char *arg, struct argp_state *state)
@@ -41,6 +43,9 @@ static error_t doctor_option_parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_LIST:
         args->is_list = true;
+        return 0;
+    case OPTION_SWEEP:
+        args->is_sweep = true;
         return 0;
     case ARGP_KEY_ARGS:
         args->selected = (const char *const *)&state->argv[state->next];
@@ -66,6 +71,8 @@ static error_t doctor_option_parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option doctor_table[] = {
     {"short", OPTION_SHORT, NULL, 0, "Only what must not be wrong when the services start", 0},
     {"list", OPTION_LIST, NULL, 0, "Print which checks there are, and look at nothing", 0},
+    {"sweep", OPTION_SWEEP, NULL, 0,
+     "Remove what a doctor that was killed has left, and look at nothing", 0},
     {0},
 };
 
@@ -175,6 +182,13 @@ int cmd_doctor(struct options *opt, int argc, char **argv)
     if (geteuid() != 0) {
         say_error("doctor is for root: it becomes a participant, and looks into what is root's");
         return CTL_NOPERM;
+    }
+    if (args.is_sweep) {
+        int r = sweep_all(stdout);
+
+        if (r < 0)
+            say_error("/proc: %s", strerror(-r));
+        return r < 0 ? CTL_NO : CTL_OK;
     }
     doctor_examine(&args, &report);
     if (opt->json)

@@ -68,6 +68,7 @@ libctl_la_SOURCES = \
 	%D%/doctor/report.c %D%/doctor/report.h \
 	%D%/doctor/service_policy.c \
 	%D%/doctor/service_running.c \
+	%D%/doctor/sweep.c %D%/doctor/sweep.h \
 	%D%/event.c %D%/event.h \
 	%D%/exit.c %D%/exit.h \
 	%D%/files_elsewhere.c %D%/files_elsewhere.h \

@@ -11,7 +11,6 @@
 #include "ctl/doctor/bait.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -36,12 +35,11 @@
 
 #include "common/cleanup.h"
 #include "ctl/doctor/bait_socket.h"
+#include "ctl/doctor/sweep.h"
 #include "ctl/say.h"
 
 #include "common/banned.h"
 
-#define PREFIX    "atelier-doctor."
-#define QUEUE     "/atelier-doctor"
 #define PROGRAM   ATELIER_PROGRAMS_DIR "/attack"
 #define VICTIM_MS "60000"
 #define REPORT_MS 5000
@@ -53,10 +51,7 @@ enum {
     FD_FREE = 5,
 };
 
-/* Where files are planted. The first can be read by everybody on the host, the others by root. */
-static const char *const places[] = {"/run",     "/etc", "/root",    "/home",
-                                     "/var/lib", "/tmp", "/dev/shm", "/var/tmp"};
-_Static_assert(sizeof(places) / sizeof(places[0]) <= BAIT_FILES_MAX, "all of them fit");
+_Static_assert(SWEEP_PLACES <= BAIT_FILES_MAX, "a file in all of them");
 
 /* --- files ---------------------------------------------------------------------------------- */
 
@@ -65,7 +60,7 @@ static void file_plant(struct bait *b, const char *place)
     cleanup_close int fd = -1;
     char path[BAIT_PATH_SIZE];
 
-    (void)snprintf(path, sizeof(path), "%s/" PREFIX "%s", place, b->word);
+    (void)snprintf(path, sizeof(path), "%s/" SWEEP_PREFIX "%s", place, b->word);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return;
@@ -77,86 +72,23 @@ static void file_plant(struct bait *b, const char *place)
     memcpy(b->files[b->file_count++], path, sizeof(path));
 }
 
-/* What a keeper that was killed has left: files and sockets of root's with our prefix. */
-static void place_sweep(const char *place)
-{
-    int fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
-        return;
-    }
-    for (struct dirent *e; (e = readdir(dir));) {
-        struct stat st;
-
-        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0 &&
-            fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == 0 &&
-            (S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
-            (void)unlinkat(fd, e->d_name, 0);
-    }
-    (void)closedir(dir);
-}
-
 /* --- System V, POSIX queue ------------------------------------------------------------------- */
-
-/* Source: semctl(2): the caller has to define it. */
-union semun {
-    int val;
-    struct semid_ds *buf;
-};
-
-/* Of the things that have our names only root's are a keeper's. Return: is there one of another? */
-static bool ipc_remove(void)
-{
-    struct msqid_ds msg;
-    struct semid_ds sem;
-    struct shmid_ds shm;
-    struct stat st;
-    bool is_others = false;
-    int id = shmget(BAIT_SHM_KEY, 0, 0);
-
-    if (id >= 0 && (shmctl(id, IPC_STAT, &shm) < 0 || shm.shm_perm.cuid != 0))
-        is_others = true;
-    else if (id >= 0)
-        (void)shmctl(id, IPC_RMID, NULL);
-    id = semget(BAIT_SHM_KEY, 0, 0);
-    if (id >= 0 &&
-        (semctl(id, 0, IPC_STAT, (union semun){.buf = &sem}) < 0 || sem.sem_perm.cuid != 0))
-        is_others = true;
-    else if (id >= 0)
-        (void)semctl(id, 0, IPC_RMID);
-    id = msgget(BAIT_SHM_KEY, 0);
-    if (id >= 0 && (msgctl(id, IPC_STAT, &msg) < 0 || msg.msg_perm.cuid != 0))
-        is_others = true;
-    else if (id >= 0)
-        (void)msgctl(id, IPC_RMID, NULL);
-    id = mq_open(QUEUE, O_RDONLY | O_CLOEXEC);
-    if (id >= 0 && (fstat(id, &st) < 0 || st.st_uid != 0))
-        is_others = true;
-    else if (id >= 0)
-        (void)mq_unlink(QUEUE);
-    if (id >= 0)
-        (void)mq_close(id);
-    return is_others;
-}
 
 static void ipc_make(struct bait *b)
 {
     struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 16};
     mqd_t queue;
 
-    b->is_ipc_others = ipc_remove();
+    b->is_ipc_others = sweep_ipc(NULL);
     b->has_shm = shmget(BAIT_SHM_KEY, SHM_BYTES, IPC_CREAT | IPC_EXCL | 0666) >= 0 &&
                  semget(BAIT_SHM_KEY, 1, IPC_CREAT | IPC_EXCL | 0666) >= 0 &&
                  msgget(BAIT_SHM_KEY, IPC_CREAT | IPC_EXCL | 0666) >= 0;
-    queue = mq_open(QUEUE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, &attr);
+    queue = mq_open(SWEEP_QUEUE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, &attr);
     if (queue == (mqd_t)-1)
         return;
     (void)fchmod(queue, 0666);
     (void)mq_close(queue);
-    (void)snprintf(b->queue, sizeof(b->queue), "%s", QUEUE);
+    (void)snprintf(b->queue, sizeof(b->queue), "%s", SWEEP_QUEUE);
 }
 
 /* --- addresses ---------------------------------------------------------------------------------
@@ -262,10 +194,9 @@ static int word_make(char word[BAIT_WORD_SIZE])
 
 static void make(struct bait *b, struct bait_sockets *s, uid_t uid)
 {
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        place_sweep(places[i]);
-        file_plant(b, places[i]);
-    }
+    sweep_files(NULL);
+    for (size_t i = 0; i < SWEEP_PLACES; i++)
+        file_plant(b, sweep_places[i]);
     addresses_find(b);
     bait_sockets_open(b, s);
     ipc_make(b);
@@ -282,7 +213,7 @@ static void unmake(const struct bait *b)
         (void)unlink(b->files[i]);
     if (b->path_socket[0])
         (void)unlink(b->path_socket);
-    (void)ipc_remove();
+    (void)sweep_ipc(NULL);
 }
 
 static _Noreturn void keeper_main(struct bait *b, int lifeline, int report, uid_t uid)
@@ -293,7 +224,7 @@ static _Noreturn void keeper_main(struct bait *b, int lifeline, int report, uid_
     (void)setsid();
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, sig == SIGCHLD ? SIG_DFL : SIG_IGN);
-    (void)prctl(PR_SET_NAME, "atelier-bait");
+    (void)prctl(PR_SET_NAME, SWEEP_KEEPER);
     if (low < 0 || high < 0 || dup2(low, FD_LIFELINE) < 0 || dup2(high, FD_REPORT) < 0 ||
         syscall(SYS_close_range, (unsigned)FD_FREE, ~0u, 0u) < 0)
         _exit(1);

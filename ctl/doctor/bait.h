@@ -3,8 +3,8 @@
  * bait.h - what a participant must not reach, laid out for as long as the doctor is at work.
  *
  * Everything is made by a process of its own, the keeper, which serves it, and takes it away when
- * the doctor has gone, however that went. What two killed processes would leave has names of ours
- * and is swept by the next doctor.
+ * the doctor has gone, however that went. What two killed processes would leave has names of ours,
+ * and is swept by the next doctor and at the next start of the services (sweep.h).
  */
 #ifndef ATELIER_CTL_DOCTOR_BAIT_H
 #define ATELIER_CTL_DOCTOR_BAIT_H

@@ -7,7 +7,7 @@
 
 struct doctor_args {
     struct options *opt;
-    bool is_short, is_list;
+    bool is_short, is_list, is_sweep;
     const char *const *selected; /* groups and ids, borrowed from the arguments */
     size_t selected_count;       /* 0: all */
 };

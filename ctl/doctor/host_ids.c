@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* host_ids.c - nobody else has, or could be given, an id of participants. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -13,12 +12,11 @@
 #include "ctl/setup/host.h"
 #include "ctl/setup/ids.h"
 #include "ctl/setup/limits.h"
+#include "ctl/setup/processes.h"
 
 #include "common/banned.h"
 
-#define STATUS_SIZE    4096
-#define NAMED_MAX      4   /* processes that are named; the others are counted */
-#define PROC_PATH_SIZE 288 /* with a name of 255 bytes */
+#define NAMED_MAX 4 /* processes that are named; the others are counted */
 
 /* --- settings --------------------------------------------------------------------------------- */
 
@@ -112,78 +110,38 @@ void check_subids(struct doctor *d, struct doctor_line *l)
 
 /* --- who runs with one ------------------------------------------------------------------------ */
 
-static bool uid_read(const char *pid, uid_t *ret_uid, char ret_name[static 64])
+struct outside {
+    struct doctor_line *line;
+    size_t inside, outside;
+};
+
+/* What has the host's mounts was started by something else: sudo -u, a unit, cron. */
+static void on_process(void *arg, const struct process *p)
 {
-    char path[PROC_PATH_SIZE], status[STATUS_SIZE];
-    const char *line;
-    unsigned uids[4];
+    struct outside *o = arg;
+    int r = process_is_outside(p->pid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%s/status", pid);
-    if (text_file_read(path, status, sizeof(status)) < 0)
-        return false;
-    line = strstr(status, "\nUid:");
-    if (!line || sscanf(line, "\nUid: %u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
-        return false;
-    (void)sscanf(status, "Name: %63[^\n]", ret_name);
-    for (size_t i = 0; i < 4; i++) {
-        if (uids[i] >= ID_NET_MIN && uids[i] <= ID_NET_MAX) {
-            *ret_uid = uids[i];
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * What a run or session is has a mount namespace of its own; what has the host's was started by
- * something else (sudo -u, a unit, cron). Return: 0 (it is gone, too), 1, or a negative errno.
- */
-static int is_outside(const char *pid, const char *host_ns)
-{
-    char path[PROC_PATH_SIZE], ns[64];
-    ssize_t n;
-
-    (void)snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
-    n = readlink(path, ns, sizeof(ns) - 1);
-    if (n < 0)
-        return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-    ns[n] = '\0';
-    return strcmp(ns, host_ns) == 0;
+    if (r < 0)
+        doctor_say(o->line, DOCTOR_UNKNOWN, "process %d: %s", (int)p->pid, strerror(-r));
+    o->inside += r == 0;
+    o->outside += r > 0;
+    if (r > 0 && o->outside <= NAMED_MAX)
+        doctor_say(o->line, DOCTOR_FAIL, "%d (%s) runs as uid %u outside of every session",
+                   (int)p->pid, p->name, p->uid);
 }
 
 void check_processes(struct doctor *d, struct doctor_line *l)
 {
-    char host_ns[64];
-    ssize_t n = readlink("/proc/1/ns/mnt", host_ns, sizeof(host_ns) - 1);
-    DIR *dir = n < 0 ? NULL : opendir("/proc");
-    struct dirent *entry;
-    size_t inside = 0, outside = 0;
+    struct outside o = {.line = l};
+    int r = processes_each("/proc", ID_NET_MIN, ID_NET_MAX, on_process, &o);
 
     (void)d;
-    if (!dir) {
-        doctor_say(l, DOCTOR_UNKNOWN, "/proc: %s", strerror(errno));
+    if (r < 0) {
+        doctor_say(l, DOCTOR_UNKNOWN, "/proc: %s", strerror(-r));
         return;
     }
-    host_ns[n] = '\0';
-    while ((entry = readdir(dir))) {
-        char name[64] = "?";
-        uid_t uid;
-        int r;
-
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-            !uid_read(entry->d_name, &uid, name))
-            continue;
-        r = is_outside(entry->d_name, host_ns);
-        if (r < 0)
-            doctor_say(l, DOCTOR_UNKNOWN, "process %s: %s", entry->d_name, strerror(-r));
-        inside += r == 0;
-        outside += r > 0;
-        if (r > 0 && outside <= NAMED_MAX)
-            doctor_say(l, DOCTOR_FAIL, "%s (%s) runs as uid %u outside of every session",
-                       entry->d_name, name, uid);
-    }
-    (void)closedir(dir);
-    if (outside > NAMED_MAX)
-        doctor_say(l, DOCTOR_FAIL, "and %zu more", outside - NAMED_MAX);
-    doctor_say(l, DOCTOR_PASS, "processes of participants: %zu, all in runs and sessions", inside);
+    if (o.outside > NAMED_MAX)
+        doctor_say(l, DOCTOR_FAIL, "and %zu more", o.outside - NAMED_MAX);
+    doctor_say(l, DOCTOR_PASS, "processes of participants: %zu, all in runs and sessions",
+               o.inside);
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/str.h"
@@ -32,7 +33,29 @@ static bool has_uid_in(const char *status, uid_t min, uid_t max, unsigned *ret_u
     return false;
 }
 
-int processes_list(const char *proc, uid_t min, uid_t max, FILE *out)
+int process_look(const char *proc, pid_t pid, uid_t min, uid_t max, struct process *ret)
+{
+    struct process p = {.pid = pid, .name = "?"};
+    cleanup_free char *path = NULL;
+    char status[STATUS_SIZE];
+    int r;
+
+    if (asprintf(&path, "%s/%d/status", proc, (int)pid) < 0)
+        say_no_memory();
+    r = text_file_read(path, status, sizeof(status));
+    if (r == -ENOENT || r == -ESRCH)
+        return 0;
+    if (r < 0)
+        return r;
+    if (!has_uid_in(status, min, max, &p.uid))
+        return 0;
+    (void)sscanf(status, "Name: %63[^\n]", p.name);
+    *ret = p;
+    return 1;
+}
+
+int processes_each(const char *proc, uid_t min, uid_t max,
+                   void (*one)(void *arg, const struct process *p), void *arg)
 {
     DIR *dir = opendir(proc);
     struct dirent *d;
@@ -41,28 +64,56 @@ int processes_list(const char *proc, uid_t min, uid_t max, FILE *out)
     if (!dir)
         return -errno;
     for (errno = 0; count >= 0 && (d = readdir(dir)); errno = 0) {
-        char status[STATUS_SIZE], name[64] = "?";
-        cleanup_free char *path = NULL;
-        unsigned pid, uid;
+        struct process p;
+        uint32_t pid;
         int r;
 
         if (str_to_u32(d->d_name, INT32_MAX, &pid) < 0)
             continue;
-        if (asprintf(&path, "%s/%s/status", proc, d->d_name) < 0)
-            say_no_memory();
-        r = text_file_read(path, status, sizeof(status));
-        if (r < 0 && r != -ENOENT && r != -ESRCH) {
-            count = r;
-        } else if (r == 0 && has_uid_in(status, min, max, &uid)) {
-            (void)sscanf(status, "Name: %63[^\n]", name);
-            (void)fprintf(out, "%s%u (uid %u, %s)", count > 0 ? ", " : "", pid, uid, name);
-            count++;
-        }
+        r = process_look(proc, (pid_t)pid, min, max, &p);
+        if (r > 0)
+            one(arg, &p);
+        count = r < 0 ? r : count + r;
     }
     if (count >= 0 && errno != 0)
         count = -errno;
     (void)closedir(dir);
     return count;
+}
+
+int process_is_outside(pid_t pid)
+{
+    char path[64], own[64], host[64];
+    ssize_t n, m = readlink("/proc/1/ns/mnt", host, sizeof(host));
+
+    if (m < 0)
+        return -errno;
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+    n = readlink(path, own, sizeof(own));
+    if (n < 0)
+        return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+    return n == m && memcmp(own, host, (size_t)n) == 0;
+}
+
+struct list {
+    FILE *out;
+    bool has_one;
+};
+
+static void on_listed(void *arg, const struct process *p)
+{
+    struct list *list = arg;
+
+    (void)fprintf(list->out, "%s%d (uid %u, %s)", list->has_one ? ", " : "", (int)p->pid, p->uid,
+                  p->name);
+    list->has_one = true;
+}
+
+int processes_list(const char *proc, uid_t min, uid_t max, FILE *out)
+{
+    struct list list = {.out = out};
+
+    return processes_each(proc, min, max, on_listed, &list);
 }
 
 int cgroup_is_populated(const char *directory)

@@ -255,6 +255,28 @@ def at_work(*names):
             process.kill()
 
 
+@contextlib.contextmanager
+def sudo_sleep(uid):
+    """Somebody else's process outside of everything."""
+    with subprocess.Popen(["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "sleep", "60"]) \
+            as process:
+        lab.eventually(lambda: lab.procs_of_uid(uid))
+        yield process
+        process.kill()
+
+
+@contextlib.contextmanager
+def foreign_file():
+    """It has our prefix, and is not root's."""
+    path = "/tmp/atelier-doctor.somebody"
+    with open(path, "w", encoding="ascii"):
+        os.chown(path, lab.STRANGER, -1)
+    try:
+        yield path
+    finally:
+        os.unlink(path)
+
+
 def is_attacked(uid):
     return [each for each in lab.procs_of_uid(uid) if each.comm == "attack"]
 
@@ -276,6 +298,54 @@ def test_a_loop_that_no_limit_ends_is_a_fault():
         lab.die_alone(loop[0].pid)
         line, = json.loads(process.stdout.read())["checks"]
     assert line["verdict"] == "fail" and "otherwise than by a limit" in line["evidence"], line
+
+
+def keeper():
+    return [each for each in lab.processes() if each.comm == "atelier-bait"]
+
+
+def sweep():
+    return lab.command("atelier", "doctor", "--sweep").stdout
+
+
+@pytest.fixture
+def orphans():
+    """The doctor and its keeper are killed, and something of its participants' runs on: what it cannot see itself."""
+    with at_work("terminals") as process:
+        lab.eventually(lambda: keeper() and len(planted()) > len(PLACES) and shared(), 20)
+        process.send_signal(signal.SIGSTOP)  # the order of their ends is ours
+        assert "at work" in sweep() and len(planted()) > len(PLACES)  # while it lives, it stays
+        lab.die_alone(keeper()[0].pid)
+        process.kill()
+    with subprocess.Popen(["setpriv", "--reuid", "59912", "--regid", "59912", "--clear-groups", "sleep", "60"]) \
+            as participant:
+        lab.eventually(lambda: lab.procs_of_uid(59912))
+        yield participant
+        participant.kill()
+
+
+def test_what_a_doctor_and_its_keeper_leave_is_swept(orphans, alice):
+    """By the command that atelier-doctor.service gives before its look, whenever sessiond starts (tst_units)."""
+    lab.eventually(lambda: not keeper() and not leaves(), 5)
+    left_behind = planted()
+    assert len(left_behind) == len(PLACES) + 1 and shared()  # positive control; one is a socket
+    with sudo_sleep(alice) as other, foreign_file() as foreign:
+        said = sweep()
+        assert orphans.wait(5) == -signal.SIGKILL
+        assert other.poll() is None and os.path.exists(foreign)  # neither is a doctor's
+        assert planted() == [foreign]
+    assert not left()
+    assert sorted(line.split()[-1] for line in said.splitlines() if " /" in line and "queue" not in line) == \
+        sorted(left_behind)
+    for word in ("shared memory", "semaphores", "a message queue", "the queue /atelier-doctor", "uid 59912"):
+        assert word in said
+    assert sweep() == ""
+
+
+def test_the_sweep_is_for_root():
+    result = lab.command("setpriv", "--reuid", str(lab.STRANGER), "--regid", str(lab.STRANGER),
+                         "--clear-groups", "atelier", "doctor", "--sweep", check=False)
+    assert (result.returncode, result.stdout) == (77, "")
 
 
 def test_a_doctor_that_is_killed_during_a_session_leaves_nothing():

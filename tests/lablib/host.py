@@ -263,8 +263,9 @@ def start_services():
 def look_short():
     """As atelier-doctor.service does after a start. What it finds stops nothing; a test reads it."""
     with open("/run/lab/doctor.log", "wb") as log:
-        subprocess.run(["atelier", "doctor", "--short"], check=False, stdin=subprocess.DEVNULL,
-                       stdout=log, stderr=log)
+        for option in ("--sweep", "--short"):
+            subprocess.run(["atelier", "doctor", option], check=False, stdin=subprocess.DEVNULL,
+                           stdout=log, stderr=log)
 
 
 def stop_labd(labd):
