@@ -146,6 +146,10 @@ static bool raised_judge(struct doctor *d, struct doctor_line *l, const char *na
     return !l->is_said;
 }
 
+/*
+ * Programs that the host has anyway. One that is planted would be everybody's for as long as the
+ * doctor runs, and for longer if it is killed.
+ */
 void check_set_uid(struct doctor *d, struct doctor_line *l)
 {
     struct raised count;

@@ -122,7 +122,8 @@ def from_the_future(path):
 
 
 @contextlib.contextmanager
-def full(path):
+def mounted(path):
+    """It is empty, and small."""
     lab.command("mount", "-t", "tmpfs", "-o", "size=1m", "small", path)
     try:
         yield
@@ -229,13 +230,8 @@ def covered(path, text):
 @contextlib.contextmanager
 def apparmor_without_rule():
     """A kernel that confines programs by AppArmor, which has not our rule."""
-    with contextlib.ExitStack() as undo:
-        lab.command("mount", "-t", "tmpfs", "none", "/sys/module")
-        undo.callback(lab.command, "umount", "/sys/module")
-        os.makedirs("/sys/module/apparmor/parameters")
-        with open("/sys/module/apparmor/parameters/enabled", "w", encoding="ascii") as file:
-            file.write("Y\n")
-        undo.enter_context(away("/etc/apparmor.d/abstractions/nameservice.d/atelier"))
+    with mounted("/sys/module"), away("/etc/apparmor.d/abstractions/nameservice.d/atelier"), \
+            doors.written("/sys/module/apparmor/parameters/enabled", "Y\n"):
         yield
 
 
@@ -356,7 +352,7 @@ FAULTS = {
     "a cron that asks nobody": (lambda: replaced("/etc/pam.d/cron", "^@include common-account.*\n", ""),
                                 {"jobs"}),
     "a clock that was set back": (lambda: from_the_future(f"{lab.STATE}/ledger/issued"), {"clock"}),
-    "no room for logs": (lambda: full("/var/log"), {"disk"}),
+    "no room for logs": (lambda: mounted("/var/log"), {"disk"}),
     "AppArmor without our rule": (apparmor_without_rule, {"apparmor"}),
     "a systemd that has done nothing": (lambda: systemd(["*.*"]), {"user-manager", "hardening", "holder"}),
     "a unit that is not active": (

@@ -21,7 +21,8 @@ import time
 import doctor_faults
 import lab
 import pytest
-from doctor_faults import CHOSEN, FAULTS, LOOKS, RULES, RULE_FAULTS, WARNINGS, listener, policy, read
+from doctor_faults import (CHOSEN, FAULTS, LOOKS, RULES, RULE_FAULTS, WARNINGS, covered, listener, mounted,
+                           policy, read)
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ABSTRACT = "\0test-doctor"
@@ -203,8 +204,25 @@ def test_a_fault_is_named_among_those_that_look(name):
         found = [with_verdict(lines, verdict) for verdict in ("warn", "fail", "unknown")]
         assert found == [before | wanted[0], *wanted[1:]], lines
         assert all(lines[check]["mend"] for check in set().union(*wanted))
-    _, lines = doctor(*asked)
-    assert with_verdict(lines, "fail") == with_verdict(lines, "unknown") == set(), lines
+
+
+def test_a_table_of_connections_that_is_too_small_is_told_with_what_would_do(alice):
+    users, each = lab.health()["users"], lab.health()["net_connections"]
+    assert users > 0 and each > 0
+    all_of_them = users * each
+    with covered("/proc/sys/net/netfilter/nf_conntrack_max", f"{all_of_them}\n"):
+        line = doctor("conntrack-room")[1]["conntrack-room"]
+        assert (line["verdict"], line["mend"]) == ("pass", None)
+    with covered("/proc/sys/net/netfilter/nf_conntrack_max", f"{all_of_them - 1}\n"):
+        line = doctor("conntrack-room")[1]["conntrack-room"]
+    assert line["verdict"] == "warn"
+    assert f"{users} users may have {each} connections each, together {all_of_them}; " in line["evidence"]
+    assert f"room for {all_of_them - 1}, " in line["evidence"]
+    room, connections = map(int, re.search(r"nf_conntrack_max=(\d+) .* connections = (\d+) ", line["mend"]).groups())
+    # Either of them is enough, and leaves a quarter for everybody else.
+    assert room * 3 / 4 >= all_of_them and users * connections <= (all_of_them - 1) * 3 / 4
+    with mounted("/proc/sys/net/netfilter"):
+        assert doctor("conntrack-room")[1]["conntrack-room"]["verdict"] == "skip"
 
 
 # ---- every check has its fault

@@ -63,6 +63,15 @@ def test_a_fault_makes_the_unit_fail_and_stops_nothing(guest):
     assert guest.said("systemctl --failed --no-legend") == ""
 
 
+def test_what_a_killed_doctor_has_left_goes_when_sessiond_starts(guest):
+    left = "/etc/atelier-doctor.left /run/atelier-doctor.left /root/atelier-doctor.left"
+    guest.sh(f"touch {left}")
+    guest.sh("systemctl restart sessiond")
+    eventually(lambda: guest.sh(f"ls {left}", check=False).stdout == "", 60)
+    eventually(lambda: guest.said(f"journalctl -o cat -u {UNIT}").count("removed /") == 3, 60)
+    eventually(lambda: doctor(guest, *LOOKS)[0] == 0, 60)
+
+
 @pytest.mark.long
 def test_every_attack_on_it_is_stopped(guest):
     code, lines = doctor(guest, "network", "isolation", "attack")
