@@ -367,8 +367,10 @@ int registry_count(struct registry *reg, struct registry_counts *ret_counts)
 {
     cleanup_stmt struct stmt st = stmt_get(reg, STMT_META_COUNTS);
     struct registry_counts counts;
-    int r = stmt_step(&st, "count");
+    int r;
 
+    stmt_int(&st, 1, now_s());
+    r = stmt_step(&st, "count");
     if (r == 0)
         return registry_fail(reg, -EBADMSG, "table meta is empty");
     if (r < 0)
@@ -376,6 +378,7 @@ int registry_count(struct registry *reg, struct registry_counts *ret_counts)
     counts.generation = (uint64_t)stmt_col_int(&st, 0);
     counts.users = (uint32_t)stmt_col_int(&st, 1);
     counts.groups = (uint32_t)stmt_col_int(&st, 2);
+    counts.users_enabled = (uint32_t)stmt_col_int(&st, 3);
     r = ids_free_count(reg, &counts.ids_free);
     if (r == 0)
         *ret_counts = counts;

@@ -680,6 +680,7 @@ int session_list_open(struct registry *reg, session_fn fn, void *arg);
 struct registry_counts {
     uint64_t generation;
     uint32_t users;
+    uint32_t users_enabled; /* of them: neither locked nor expired */
     uint32_t groups;
     uint32_t ids_free;
 };

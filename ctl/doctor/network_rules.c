@@ -295,7 +295,7 @@ void check_conntrack_room(struct doctor *d, struct doctor_line *l)
         return;
     }
     each = json_object_get(health, "net_connections");
-    users = (uint64_t)json_integer_value(json_object_get(health, "users"));
+    users = (uint64_t)json_integer_value(json_object_get(health, "users_enabled"));
     all = users * (uint64_t)json_integer_value(each);
     if (!json_is_integer(each)) {
         doctor_say(l, DOCTOR_WARN,

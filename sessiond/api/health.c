@@ -144,7 +144,7 @@ static void answer(struct request *rq, const struct wire_status *m)
     }
     body = json_pack(
         "{s:s, s:s, s:b, s:s, s:s, s:o, s:I, s:s, s:o, s:s, s:b, s:s, s:I, s:I, s:o, s:I, s:I, "
-        "s:I, s:I, s:o}",
+        "s:I, s:I, s:I, s:o}",
         "status", is_ok ? "ok" : "degraded", "version", PACKAGE_VERSION, "sessiond", m != NULL,
         "canary", json_canary(canary), "canary_what", m ? m->canary_what : "", "canary_age_ms",
         m && canary != WIRE_CANARY_UNKNOWN ? json_integer(m->canary_age_ms) : json_null(),
@@ -154,9 +154,9 @@ static void answer(struct request *rq, const struct wire_status *m)
         m && m->disk_required != 0, "disk_what", m ? m->disk_what : "", "runs",
         (json_int_t)(m ? m->runs : run_table_count(rq->app->runs)), "sessions",
         (json_int_t)(m ? m->sessions : session_table_count(rq->app->sessions)), "landlock_abi",
-        m ? json_integer(m->landlock_abi) : json_null(), "users", (json_int_t)n.users, "groups",
-        (json_int_t)n.groups, "ids_free", (json_int_t)n.ids_free, "generation",
-        (json_int_t)n.generation, "net_connections",
+        m ? json_integer(m->landlock_abi) : json_null(), "users", (json_int_t)n.users,
+        "users_enabled", (json_int_t)n.users_enabled, "groups", (json_int_t)n.groups, "ids_free",
+        (json_int_t)n.ids_free, "generation", (json_int_t)n.generation, "net_connections",
         m && m->net_connections ? json_integer(m->net_connections) : json_null());
     if (body) {
         (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());

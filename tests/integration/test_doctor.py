@@ -207,7 +207,7 @@ def test_a_fault_is_named_among_those_that_look(name):
 
 
 def test_a_table_of_connections_that_is_too_small_is_told_with_what_would_do(alice):
-    users, each = lab.health()["users"], lab.health()["net_connections"]
+    users, each = lab.health()["users_enabled"], lab.health()["net_connections"]
     assert users > 0 and each > 0
     all_of_them = users * each
     with covered("/proc/sys/net/netfilter/nf_conntrack_max", f"{all_of_them}\n"):

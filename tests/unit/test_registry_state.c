@@ -46,8 +46,13 @@ static void lock_is_kept_and_nss_sees_nothing_of_it(void **state)
     assert_int_equal(state_of(f, &u), USER_STATE_LOCKED);
     assert_int_equal(registry_count(f->reg, &after), 0);
     assert_true(counts_equal(&before, &after));
+    assert_int_equal(after.users_enabled, before.users_enabled - 1);
     assert_true(index_has_user(f->dir, u.uid, u.name));
     assert_int_equal(user_lock(f->reg, u.uid, false), 0);
+    assert_int_equal(user_set_expiry(f->reg, other.uid, 1), 0);
+    assert_int_equal(registry_count(f->reg, &after), 0);
+    assert_int_equal(after.users_enabled, before.users_enabled - 1);
+    assert_int_equal(user_set_expiry(f->reg, other.uid, 0), 0);
     reopen(f);
     assert_int_equal(state_of(f, &u), USER_STATE_RESERVED);
     assert_int_equal(user_lock(f->reg, u.uid + 9, true), -ENOENT);
