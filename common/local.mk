@@ -16,5 +16,6 @@ libcommon_la_SOURCES = \
 	%D%/session_wire.h \
 	%D%/skill.c %D%/skill.h \
 	%D%/str.c %D%/str.h \
+	%D%/tar.c %D%/tar.h \
 	%D%/wire.h \
 	%D%/wire_net.h

@@ -10,31 +10,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "common/tar.h"
 #include "ctl/backup_file.h"
 #include "ctl/say.h"
 #include "ctl/setup/program.h"
 #include "ctl/tree.h"
 
 #include "common/banned.h"
-
-#define TAR        "/usr/bin/tar"
-#define TAR_STACK  ((rlim_t)1 << 30) /* what is not used is not there */
-#define TAR_MEMORY ((rlim_t)2 << 30)
 
 int home_stat(const char *homes, const char *name, struct stat *ret_st)
 {
@@ -98,41 +91,15 @@ char *home_archive_path(const char *name, uid_t uid)
     return path;
 }
 
-/* tar goes down a tree by recursion, and the user chose its depth: the usual 8 MiB end before
- * 30,000 levels. It also keeps a path for each level, and must not take all of the host's memory
- * for that. The stack's limit counts from exec(2) on, so ours is changed for that moment. */
-static int tar_start(const char *const *argv, const char *const *envp,
-                     const posix_spawn_file_actions_t *actions, pid_t *ret_pid)
-{
-    const struct rlimit memory = {.rlim_cur = TAR_MEMORY, .rlim_max = TAR_MEMORY};
-    struct rlimit before, own;
-    bool is_known = getrlimit(RLIMIT_STACK, &before) == 0;
-    int r;
-
-    own = before;
-    own.rlim_cur = own.rlim_max < TAR_STACK ? own.rlim_max : TAR_STACK;
-    if (is_known)
-        (void)setrlimit(RLIMIT_STACK, &own);
-    /* posix_spawn(3) wants the words without const, and changes nothing. */
-    r = posix_spawn(ret_pid, TAR, actions, NULL, (char *const *)(uintptr_t)argv,
-                    (char *const *)(uintptr_t)envp);
-    if (is_known)
-        (void)setrlimit(RLIMIT_STACK, &before);
-    if (r == 0)
-        (void)prlimit(*ret_pid, RLIMIT_AS, &memory, NULL);
-    return -r;
-}
-
 /* Return: tar's exit code, 128 + signal, or a negative errno. */
 static int tar_run(const char *homes, const char *name, int out, int messages)
 {
     const char *const argv[] = {
         TAR,  "--create", "--gzip", "--numeric-owner", "--sparse", "--one-file-system", "-C", homes,
         "--", name,       NULL};
-    const char *const envp[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
     posix_spawn_file_actions_t actions;
-    int status, r;
     pid_t pid;
+    int r;
 
     if (posix_spawn_file_actions_init(&actions) != 0 ||
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) != 0 ||
@@ -140,15 +107,9 @@ static int tar_run(const char *homes, const char *name, int out, int messages)
         posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO) != 0 ||
         posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) != 0)
         say_no_memory();
-    r = tar_start(argv, envp, &actions, &pid);
+    r = tar_start(argv, &actions, &pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    if (r < 0)
-        return r;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -errno;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return r < 0 ? r : tar_wait(pid);
 }
 
 static void tar_why(int messages, int code, char **ret_why)
