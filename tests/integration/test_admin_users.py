@@ -174,6 +174,7 @@ def test_each_field_is_changed_and_taken_away():
                    groups=["autumn", "winter"], expires_at="2099-01-01T00:00:00Z", locked=True)
     assert answer.status == 200, answer
     user = get("mod")
+    assert user.pop("live") == {"runs": 0, "sessions": 0}  # of this answer alone
     assert answer.body == user
     assert (user["comment"], user["shell"], user["email"]) == ("later", "/bin/dash",
                                                                 "new@example.org")
