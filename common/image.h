@@ -3,9 +3,17 @@
 #ifndef ATELIER_IMAGE_H
 #define ATELIER_IMAGE_H
 
-/* Root's, 0700: UID.img, and UID.lock while somebody works on it. */
+/* Root's, 0700: UID.img, UID.lock while somebody works on it, and UID.move while a home that is a
+ * directory becomes an image. */
 #define IMAGE_DIR     ATELIER_STATE_DIR "/disk"
 #define IMAGE_PROGRAM ATELIER_PROGRAMS_DIR "/atelier-image"
+
+/* Beside a home that has become an image: the directory that it was, until root has removed it. */
+#define IMAGE_OLD_PREFIX ".old-"
+
+/* What atelier-image says when it holds a home, and what it is then told on standard input. */
+#define IMAGE_HELD "held\n"
+#define IMAGE_GO   "go\n"
 
 /* Exit codes of atelier-image; those of sysexits(3) besides. */
 enum image_exit {

@@ -61,6 +61,7 @@ int image_lock(struct image *im)
 
     im->dir_fd = im->homes_fd = im->lock_fd = -1;
     (void)snprintf(im->file, sizeof(im->file), "%u.img", im->uid);
+    (void)snprintf(im->fresh, sizeof(im->fresh), ".%u.new", im->uid);
     (void)snprintf(lock, sizeof(lock), "%u.lock", im->uid);
     im->ret_what = IMAGE_DIR;
     im->dir_fd = private_dir(IMAGE_DIR, true);
@@ -91,8 +92,7 @@ void image_unlock(struct image *im)
         (void)close(im->dir_fd);
 }
 
-/* The home as it is seen now. Return: descriptor or a negative errno. */
-static int home_open(const struct image *im, struct stat *ret_st)
+int image_home(const struct image *im, struct stat *ret_st)
 {
     cleanup_close int fd =
         openat(im->homes_fd, im->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -142,7 +142,7 @@ static int device_mount(dev_t dev)
 }
 
 /* The place is ours as long as nothing is mounted there. Made, and on the disk, with its group. */
-static int place_make(struct image *im)
+int image_place(struct image *im)
 {
     cleanup_close int fd = -1;
     struct stat st;
@@ -150,7 +150,7 @@ static int place_make(struct image *im)
     im->ret_what = "the place of the home";
     if (mkdirat(im->homes_fd, im->name, 0700) < 0 && errno != EEXIST)
         return -errno;
-    fd = home_open(im, &st);
+    fd = image_home(im, &st);
     if (fd < 0)
         return fd;
     if (st.st_uid != 0)
@@ -162,7 +162,7 @@ static int place_make(struct image *im)
 
 static int mount_place(struct image *im, int mount_fd)
 {
-    int r = place_make(im);
+    int r = image_place(im);
 
     if (r < 0)
         return r;
@@ -197,13 +197,13 @@ static int size_read(int image_fd, uint64_t *ret_bytes)
  * An image that no device has: looked after, and as large as it may be by now. What is mounted does
  * not grow: that would take CAP_SYS_RESOURCE, and the next time it is not mounted comes.
  */
-static int image_tend(struct image *im, int image_fd, uint64_t bytes)
+static int image_tend(struct image *im, const char *file, int image_fd, uint64_t bytes)
 {
-    char path[sizeof(IMAGE_DIR) + sizeof(im->file)];
+    char path[sizeof(IMAGE_DIR) + sizeof(im->fresh)];
     uint64_t now = 0;
     int r;
 
-    (void)snprintf(path, sizeof(path), IMAGE_DIR "/%s", im->file);
+    (void)snprintf(path, sizeof(path), IMAGE_DIR "/%s", file);
     im->ret_what = "the file system of the home has to be looked after by hand, with e2fsck";
     r = size_read(image_fd, &now);
     if (r == 0)
@@ -217,7 +217,8 @@ static int image_tend(struct image *im, int image_fd, uint64_t bytes)
 }
 
 /* Return: descriptor of the image's device, or a negative errno. */
-static int image_attach(struct image *im, int image_fd, uint64_t bytes, dev_t *ret_dev)
+static int image_attach(struct image *im, const char *file, int image_fd, uint64_t bytes,
+                        dev_t *ret_dev)
 {
     struct stat st;
     int fd, r;
@@ -228,63 +229,102 @@ static int image_attach(struct image *im, int image_fd, uint64_t bytes, dev_t *r
     fd = loop_find(&st, ret_dev);
     if (fd != -ENOENT)
         return fd;
-    r = image_tend(im, image_fd, bytes);
+    r = image_tend(im, file, image_fd, bytes);
     im->ret_what = r < 0 ? im->ret_what : "a loop device";
     return r < 0 ? r : loop_attach(image_fd, ret_dev);
 }
 
-static int image_make(struct image *im, uint64_t bytes, uint64_t files)
+void image_mount_done(struct image_mount *m)
 {
-    char temp[32], path[sizeof(IMAGE_DIR) + sizeof(temp)];
-    cleanup_close int fd = -1, loop = -1, mount_fd = -1, root = -1;
+    if (m->root >= 0)
+        (void)close(m->root);
+    if (m->mount >= 0)
+        (void)close(m->mount);
+    if (m->loop >= 0)
+        (void)close(m->loop);
+    *m = IMAGE_MOUNT_NONE;
+}
+
+/* Of the device that @m has. */
+static int mount_fill(struct image *im, dev_t dev, struct image_mount *m)
+{
+    im->ret_what = "the mount of the image";
+    m->mount = device_mount(dev);
+    if (m->mount < 0)
+        return m->mount;
+    m->root = openat(m->mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return m->root < 0 ? -errno : 0;
+}
+
+int image_fresh(struct image *im, uint64_t bytes, uint64_t files, struct image_mount *ret_m)
+{
+    char path[sizeof(IMAGE_DIR) + sizeof(im->fresh)];
+    cleanup_close int fd = -1;
     dev_t dev;
     int r;
 
     im->ret_what = "a new image";
-    (void)snprintf(temp, sizeof(temp), ".%u.new", im->uid);
-    (void)snprintf(path, sizeof(path), IMAGE_DIR "/%s", temp);
-    if (unlinkat(im->dir_fd, temp, 0) < 0 && errno != ENOENT)
+    (void)snprintf(path, sizeof(path), IMAGE_DIR "/%s", im->fresh);
+    if (unlinkat(im->dir_fd, im->fresh, 0) < 0 && errno != ENOENT)
         return -errno;
-    fd = openat(im->dir_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(im->dir_fd, im->fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
         return -errno;
     r = programs_make(path, im->uid, files);
     if (r < 0)
         return r;
     im->ret_what = "a loop device";
-    loop = loop_attach(fd, &dev);
-    if (loop < 0)
-        return loop;
-    im->ret_what = "the mount of a new image";
-    mount_fd = device_mount(dev);
-    if (mount_fd < 0)
-        return mount_fd;
+    ret_m->loop = loop_attach(fd, &dev);
+    if (ret_m->loop < 0)
+        return ret_m->loop;
+    r = mount_fill(im, dev, ret_m);
+    if (r < 0)
+        return r;
+    (void)unlinkat(ret_m->root, "lost+found", AT_REMOVEDIR);
+    return fd_take(&fd);
+}
+
+int image_name(struct image *im)
+{
+    return renameat(im->dir_fd, im->fresh, im->dir_fd, im->file) < 0 || fsync(im->dir_fd) < 0
+               ? -errno
+               : 0;
+}
+
+static int image_make(struct image *im, uint64_t bytes, uint64_t files)
+{
+    cleanup_image_mount struct image_mount m = IMAGE_MOUNT_NONE;
+    cleanup_close int fd = image_fresh(im, bytes, files, &m);
+    int r;
+
+    if (fd < 0)
+        return fd;
     im->ret_what = "the files of a new home";
-    root = openat(mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return -errno;
-    (void)unlinkat(root, "lost+found", AT_REMOVEDIR);
-    r = fchmod(root, 0700) < 0 ? -errno : home_fill(root, im->uid, im->uid);
-    if (r == 0 && syncfs(root) < 0)
+    r = fchmod(m.root, 0700) < 0 ? -errno : home_fill(m.root, im->uid, im->uid);
+    if (r == 0 && syncfs(m.root) < 0)
         r = -errno;
     if (r == 0)
-        r = place_make(im);
-    if (r == 0 && (renameat(im->dir_fd, temp, im->dir_fd, im->file) < 0 || fsync(im->dir_fd) < 0))
-        r = -errno;
-    return r < 0 ? r : mount_place(im, mount_fd);
+        r = image_place(im);
+    if (r == 0)
+        r = image_name(im);
+    return r < 0 ? r : mount_place(im, m.mount);
+}
+
+int image_mount_file(struct image *im, const char *file, int image_fd, uint64_t bytes,
+                     struct image_mount *ret_m)
+{
+    dev_t dev;
+
+    ret_m->loop = image_attach(im, file, image_fd, bytes, &dev);
+    return ret_m->loop < 0 ? ret_m->loop : mount_fill(im, dev, ret_m);
 }
 
 static int image_mount(struct image *im, int image_fd, uint64_t bytes)
 {
-    cleanup_close int loop = -1, mount_fd = -1;
-    dev_t dev;
+    cleanup_image_mount struct image_mount m = IMAGE_MOUNT_NONE;
+    int r = image_mount_file(im, im->file, image_fd, bytes, &m);
 
-    loop = image_attach(im, image_fd, bytes, &dev);
-    if (loop < 0)
-        return loop;
-    im->ret_what = "the mount of the image";
-    mount_fd = device_mount(dev);
-    return mount_fd < 0 ? mount_fd : mount_place(im, mount_fd);
+    return r < 0 ? r : mount_place(im, m.mount);
 }
 
 int image_up(struct image *im, uint64_t bytes, uint64_t files)
@@ -294,7 +334,7 @@ int image_up(struct image *im, uint64_t bytes, uint64_t files)
     int r;
 
     im->ret_what = "the home";
-    home = home_open(im, &st);
+    home = image_home(im, &st);
     if (home < 0 && home != -ENOENT)
         return home;
     fd = openat(im->dir_fd, im->file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -324,7 +364,7 @@ static int image_leave(struct image *im, int flags)
     int home, r;
 
     im->ret_what = "the home";
-    home = home_open(im, &st);
+    home = image_home(im, &st);
     if (home < 0)
         return home == -ENOENT ? 0 : home;
     r = home_is_image(im, &st);

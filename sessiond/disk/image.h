@@ -8,6 +8,7 @@
 #define ATELIER_DISK_IMAGE_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "common/image.h"
 #include "common/str.h"
@@ -19,7 +20,9 @@ struct image {
     int homes_fd; /* ATELIER_HOMES_DIR */
     int lock_fd;
     char file[24];        /* "UID.img" */
-    const char *ret_what; /* of the last failure, static */
+    char fresh[24];       /* ".UID.new", an image that is not whole yet */
+    char said[256];       /* of a program that failed, for ret_what */
+    const char *ret_what; /* of the last failure, static or said */
 };
 
 /* Open the directories, make that of the images, wait for the lock. Return: 0 or -errno. */
@@ -42,5 +45,49 @@ int image_down(struct image *im);
 
 /* Unmount it whoever uses it, and remove it with all that is in it. Return: 0 or -errno. */
 int image_remove(struct image *im);
+
+/* --- for those who make an image otherwise ------------------------------------------------- */
+
+/* An image that is mounted nowhere yet; it goes with the descriptors. */
+struct image_mount {
+    int loop;  /* the device */
+    int mount; /* the mount */
+    int root;  /* what is in it */
+};
+
+#define IMAGE_MOUNT_NONE ((struct image_mount){.loop = -1, .mount = -1, .root = -1})
+
+void image_mount_done(struct image_mount *m);
+#define cleanup_image_mount __attribute__((cleanup(image_mount_done)))
+
+/**
+ * image_fresh() - Make an empty image in im->fresh, in place of one that is there
+ * @bytes, @files: As for image_up()
+ * @ret_m:         IMAGE_MOUNT_NONE before; image_mount_done() releases it in any case
+ *
+ * Return: descriptor of the file, or a negative errno.
+ */
+int image_fresh(struct image *im, uint64_t bytes, uint64_t files, struct image_mount *ret_m);
+
+/**
+ * image_mount_file() - Look after an image, and mount it nowhere yet
+ * @file:     im->file or im->fresh
+ * @image_fd: The same, open for reading and writing
+ * @bytes:    Its least size
+ * @ret_m:    As above
+ *
+ * Return: 0 or a negative errno.
+ */
+int image_mount_file(struct image *im, const char *file, int image_fd, uint64_t bytes,
+                     struct image_mount *ret_m);
+
+/* Give im->fresh its name, durably: from here on it is the user's home. Return: 0 or -errno. */
+int image_name(struct image *im);
+
+/* The home as it is seen now. Return: descriptor or a negative errno. */
+int image_home(const struct image *im, struct stat *ret_st);
+
+/* Make the place of the image, if it is not there, durably. Return: 0 or -errno. */
+int image_place(struct image *im);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * main.c - atelier-image: mounts the home of a user that is an image, and unmounts it.
+ * main.c - atelier-image: mounts the home of a user that is an image, unmounts it, makes one of a
+ * directory.
  *
  * A short-lived program of root's, started by sessiond and by the atelier command. sessiond has a
  * mount namespace of its own, out of which no mount gets to the host; so this one joins that of
@@ -21,6 +22,7 @@
 
 #include "common/cleanup.h"
 #include "common/ids.h"
+#include "sessiond/disk/convert.h"
 #include "sessiond/disk/image.h"
 
 #include "common/banned.h"
@@ -49,8 +51,8 @@ static int number(const char *text, uint64_t *ret_v)
 
 static int usage(void)
 {
-    (void)fputs("usage: atelier-image up UID NAME BYTES FILES\n"
-                "       atelier-image open|down|remove UID NAME\n",
+    (void)fputs("usage: atelier-image up|convert UID NAME BYTES FILES\n"
+                "       atelier-image open|down|remove|settle UID NAME\n",
                 stderr);
     return EX_USAGE;
 }
@@ -75,6 +77,8 @@ static int operate(struct image *im, const char *what, uint64_t bytes, uint64_t 
 {
     int r = image_lock(im);
 
+    if (r == 0)
+        r = convert_settle(im);
     if (r == 0) {
         if (strcmp(what, "up") == 0)
             r = image_up(im, bytes, files);
@@ -82,8 +86,10 @@ static int operate(struct image *im, const char *what, uint64_t bytes, uint64_t 
             r = image_up(im, 0, 0);
         else if (strcmp(what, "down") == 0)
             r = image_down(im);
-        else
+        else if (strcmp(what, "remove") == 0)
             r = image_remove(im);
+        else if (strcmp(what, "convert") == 0)
+            r = convert_home(im, bytes, files);
     }
     if (exit_of(r) == IMAGE_FAILED)
         (void)fprintf(stderr, "atelier-image: %s %u %s: %s: %s\n", what, im->uid, im->name,
@@ -96,18 +102,18 @@ int main(int argc, char *argv[])
 {
     uint64_t uid, bytes = 0, files = 0;
     struct image im = {0};
-    bool is_up;
+    bool is_sized;
 
     if (argc < 4)
         return usage();
-    is_up = strcmp(argv[1], "up") == 0;
-    if (!is_up && strcmp(argv[1], "open") != 0 && strcmp(argv[1], "down") != 0 &&
-        strcmp(argv[1], "remove") != 0)
+    is_sized = strcmp(argv[1], "up") == 0 || strcmp(argv[1], "convert") == 0;
+    if (!is_sized && strcmp(argv[1], "open") != 0 && strcmp(argv[1], "down") != 0 &&
+        strcmp(argv[1], "remove") != 0 && strcmp(argv[1], "settle") != 0)
         return usage();
-    if (argc != (is_up ? 6 : 4) || number(argv[2], &uid) < 0 || uid > UINT32_MAX ||
+    if (argc != (is_sized ? 6 : 4) || number(argv[2], &uid) < 0 || uid > UINT32_MAX ||
         !id_is_allocatable((uint32_t)uid) || !name_is_valid(argv[3]))
         return usage();
-    if (is_up && (number(argv[4], &bytes) < 0 || number(argv[5], &files) < 0 || bytes == 0))
+    if (is_sized && (number(argv[4], &bytes) < 0 || number(argv[5], &files) < 0 || bytes == 0))
         return usage();
     im.uid = (uint32_t)uid;
     (void)str_copy(im.name, sizeof(im.name), argv[3]);

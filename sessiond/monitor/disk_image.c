@@ -45,7 +45,7 @@ struct disk_home {
     enum home_state state;
     uint32_t runs, sessions; /* that use it; those that wait do not count */
     struct disk_user *waiting;
-    struct event *timer; /* on: idle; going up: patience */
+    struct event *timer; /* on: idle; going up or down: patience of who waits */
     pid_t pid;           /* of atelier-image */
     int pidfd;
     struct event *pid_event;
@@ -67,12 +67,22 @@ static int image_stat(uint32_t uid, struct stat *ret_st)
     return lstat(path, ret_st) < 0 ? -errno : 0;
 }
 
+/* Is a directory about to become an image? */
+static bool is_moving(uint32_t uid)
+{
+    char path[sizeof(IMAGE_DIR) + 24];
+
+    (void)snprintf(path, sizeof(path), IMAGE_DIR "/%u.move", uid);
+    return access(path, F_OK) == 0;
+}
+
 bool images_has(const struct images *images, uint32_t uid)
 {
     struct stat st;
 
     (void)images;
-    return image_stat(uid, &st) == 0;
+    /* In this order: a move ends when the image is there. */
+    return is_moving(uid) || image_stat(uid, &st) == 0;
 }
 
 int images_read(const struct images *images, uint32_t uid, dev_t dev, uint64_t *ret_bytes)
@@ -329,7 +339,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    if (home->state == HOME_GOING_UP) {
+    if (home->waiting) {
         answer_all(home, ETIMEDOUT, "the home is being looked after; try again later");
         return;
     }
@@ -368,6 +378,8 @@ void images_require(struct images *images, struct disk_user *user)
     home->waiting = user;
     if (home->state == HOME_OFF)
         up_begin(home);
+    else if (!evtimer_pending(home->timer, NULL))
+        timer_set(home, UP_WITHIN_MS);
 }
 
 void images_adopt(struct images *images, struct disk_user *user)

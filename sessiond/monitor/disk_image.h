@@ -25,7 +25,7 @@ void images_free(struct images *images);
 
 void images_policy(struct images *images, const struct policy_disk *policy);
 
-/* Is there an image for this user? */
+/* Is there an image for this user, or is one made of the home at this moment? */
 bool images_has(const struct images *images, uint32_t uid);
 
 /* As disk_require(). EEXIST: the home is a directory, and nothing but that. */

@@ -158,11 +158,46 @@ static void the_answer_of_one_that_is_watched_is_heard(void **state)
     assert_int_equal(require(), EIO);
 }
 
+/* Their patience is over as it was for whoever came first, though the program goes on. */
+static void who_comes_later_does_not_wait_for_ever(void **state)
+{
+    struct disk_user first = {.uid = 10001, .name = "ada", .size = &size, .fn = on_answer};
+    struct disk_user second = first;
+    struct event_base *base = event_base_new();
+    struct images *images = NULL;
+    struct disk_home *home;
+
+    (void)state;
+    pidfd_error = 0;
+    program_is("#!/bin/sh\nexec sleep 60\n");
+    assert_non_null(base);
+    assert_int_equal(images_new(base, &images), 0);
+    answers = 0;
+    images_require(images, &first);
+    home = first.home;
+    assert_non_null(home);
+    assert_true(evtimer_pending(home->timer, NULL));
+    (void)event_del(home->timer);
+    on_timer(-1, EV_TIMEOUT, home);
+    assert_int_equal(answers, 1);
+    assert_int_equal(last_error, ETIMEDOUT);
+    images_require(images, &second);
+    assert_int_equal(answers, 1);
+    assert_true(evtimer_pending(home->timer, NULL));
+    on_timer(-1, EV_TIMEOUT, home);
+    assert_int_equal(answers, 2);
+    (void)kill(-home->pid, SIGKILL);
+    assert_int_equal(waitpid(home->pid, NULL, 0), home->pid);
+    images_free(images);
+    event_base_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_that_cannot_be_watched_is_ended),
         cmocka_unit_test(the_answer_of_one_that_is_watched_is_heard),
+        cmocka_unit_test(who_comes_later_does_not_wait_for_ever),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * copy.c - all of a tree into another one, and whether it is the same, by tar(1).
+ *
+ * One tar writes, another one reads, and a pipe is between them. The directories are their working
+ * directories: neither is named, so neither can become another one on the way. The one that writes
+ * opens nothing by name that could be a link (it uses O_NOFOLLOW), as for an archive of a home.
+ */
+#include "sessiond/disk/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fd.h"
+#include "common/tar.h"
+
+#include "common/banned.h"
+
+/* --xattrs-include: what a participant can have. Attributes of other kinds are the kernel's or
+ * root's, and some would be refused. */
+#define KEPT                                                                                       \
+    "--numeric-owner", "--format=posix", "--acls", "--xattrs", "--xattrs-include=user.*",          \
+        "--no-selinux"
+
+static const char *const writer[] = {
+    TAR,  "--create", "--file=-", "--sparse", "--one-file-system", "--warning=no-file-ignored",
+    KEPT, "--",       ".",        NULL};
+static const char *const extractor[] = {
+    TAR, "--extract", "--file=-", "--same-owner", "--same-permissions", KEPT, NULL};
+static const char *const comparer[] = {TAR, "--compare", "--file=-", KEPT, NULL};
+
+/* @in, @out: become standard input and output. Return: 0 or a negative errno. */
+static int one_start(const char *const *argv, int dir, int in, int out, int messages,
+                     pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    int r = posix_spawn_file_actions_init(&actions);
+
+    if (r != 0)
+        return -r;
+    r = posix_spawn_file_actions_addfchdir_np(&actions, dir);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    r = r != 0 ? -r : tar_start(argv, &actions, ret_pid);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return r;
+}
+
+/* Names in it are the user's choice. */
+static void said_read(int messages, char *ret_said, size_t size)
+{
+    size_t n = 0;
+
+    if (lseek(messages, 0, SEEK_SET) < 0 || fd_read_full(messages, ret_said, size - 1, &n) < 0)
+        n = 0;
+    ret_said[n] = '\0';
+    ret_said[strcspn(ret_said, "\n")] = '\0';
+    for (char *p = ret_said; *p; p++) {
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+    }
+}
+
+/* Both ends are closed in here as soon as a tar has them: each has to see the end of the other. */
+static int pair_run(const char *const *reader, int from_fd, int to_fd, int null, int messages)
+{
+    cleanup_close int in = -1, out = -1;
+    pid_t first = -1, second = -1;
+    int ends[2], r, wrote = 0, read = 0;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    in = ends[0];
+    out = ends[1];
+    r = one_start(writer, from_fd, null, out, messages, &first);
+    (void)close(fd_take(&out));
+    if (r == 0)
+        r = one_start(reader, to_fd, in, messages, messages, &second); /* differences: on out */
+    (void)close(fd_take(&in));
+    if (first > 0)
+        wrote = tar_wait(first);
+    if (second > 0)
+        read = tar_wait(second);
+    if (r < 0)
+        return r;
+    return wrote == 0 && read == 0 ? 0 : -EIO;
+}
+
+int copy_tree(int from_fd, int to_fd, enum copy_what what, char *ret_said, size_t size)
+{
+    cleanup_close int messages = memfd_create("messages", MFD_CLOEXEC);
+    cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int r;
+
+    ret_said[0] = '\0';
+    if (messages < 0 || null < 0)
+        return -errno;
+    r = pair_run(what == COPY_MAKE ? extractor : comparer, from_fd, to_fd, null, messages);
+    if (r == -EIO)
+        said_read(messages, ret_said, size);
+    return r;
+}
