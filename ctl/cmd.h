@@ -21,6 +21,7 @@
     X("user", "add", cmd_user_add, "make a user, or find the one with this e-mail address")        \
     X("user", "mod", cmd_user_mod, "change a user")                                                \
     X("user", "del", cmd_user_del, "remove users for ever, and keep or take away their homes")     \
+    X("user", "image", cmd_user_image, "make images of homes that are directories")                \
     X("user", "list", cmd_user_list, "list all users")                                             \
     X("user", "show", cmd_user_show, "show one user")                                              \
     X("user", "lock", cmd_user_lock, "end what users do, and let them in no more")                 \

@@ -6,7 +6,6 @@
  * names: sessiond knows numbers alone.
  */
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +18,12 @@
 #include "ctl/args.h"
 #include "ctl/cmd.h"
 #include "ctl/exit.h"
+#include "ctl/policy_disk.h"
 #include "ctl/say.h"
 
 #include "common/banned.h"
 
-#define PROGRAM       ATELIER_PROGRAMS_DIR "/sessiond"
 #define PASSWD_BUFFER 4096
-#define GROUPS_MAX    64
 
 struct policy_args {
     const char *name; /* of a user */
@@ -72,30 +70,6 @@ static int user_find(const char *name, struct passwd *ret_entry, char buf[PASSWD
     return CTL_OK;
 }
 
-/* "UID:GID,GID": the private group is the uid. Heap, or NULL. */
-static char *who_text(const struct passwd *user)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    gid_t gids[GROUPS_MAX];
-    int n = GROUPS_MAX;
-    char mark = ':';
-
-    if (!f)
-        return NULL;
-    if (getgrouplist(user->pw_name, user->pw_gid, gids, &n) < 0)
-        n = GROUPS_MAX;
-    (void)fprintf(f, "%u", user->pw_uid);
-    for (int i = 0; i < n; i++) {
-        if (gids[i] == user->pw_gid)
-            continue;
-        (void)fprintf(f, "%c%u", mark, gids[i]);
-        mark = ',';
-    }
-    return fclose(f) == 0 ? text : NULL;
-}
-
 /* @value, @file: may be NULL. */
 static int hand_over(const char *option, const char *value, const char *file)
 {
@@ -103,8 +77,8 @@ static int hand_over(const char *option, const char *value, const char *file)
 
     if (fflush(stdout) != 0)
         return CTL_INTERNAL;
-    (void)execv(PROGRAM, (char **)(uintptr_t)argv);
-    say_error("cannot start %s: %s", PROGRAM, strerror(errno));
+    (void)execv(POLICY_PROGRAM, (char **)(uintptr_t)argv);
+    say_error("cannot start %s: %s", POLICY_PROGRAM, strerror(errno));
     return CTL_INTERNAL;
 }
 
@@ -174,7 +148,7 @@ int cmd_policy_explain(struct options *opt, int argc, char **argv)
     code = user_find(args.name, &user, buf);
     if (code != CTL_OK)
         return code;
-    who = who_text(&user);
+    who = policy_who(&user);
     if (!who)
         say_no_memory();
     return hand_over("--explain-policy", who, args.file);

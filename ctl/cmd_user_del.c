@@ -172,16 +172,34 @@ static enum ctl_exit home_archive_step(const struct del_args *args, struct remov
     return CTL_OK;
 }
 
+/* What the home was before it became an image goes first: it is found by the name of the home. */
 static int home_away(bool is_image, const struct removal *x, char **ret_why)
 {
-    return is_image ? home_image_remove(x->uid, x->name, ret_why)
-                    : home_remove(ATELIER_HOMES_DIR, x->name, x->uid, ret_why);
+    int r;
+
+    if (!is_image)
+        return home_remove(ATELIER_HOMES_DIR, x->name, x->uid, ret_why);
+    r = home_image_old_remove(x->uid, x->name, ret_why);
+    return r < 0 ? r : home_image_remove(x->uid, x->name, ret_why);
+}
+
+/* A home that is neither a directory nor an image quite becomes one of them. */
+static enum ctl_exit home_settle(const struct removal *x)
+{
+    cleanup_free char *why = NULL;
+
+    if (home_image_settle(x->uid, x->name, &why) == 0)
+        return CTL_OK;
+    say_error("%s is removed, but the home stays: 'atelier user image' was interrupted, and cannot "
+              "be finished: %s",
+              x->name, why);
+    return CTL_NO;
 }
 
 static enum ctl_exit home_step(const struct del_args *args, struct removal *x)
 {
     cleanup_free char *why = NULL;
-    enum ctl_exit code = CTL_OK;
+    enum ctl_exit code = home_settle(x);
     uid_t owner;
     int r = home_owner(ATELIER_HOMES_DIR, x->name, &owner);
     bool has_image = home_image_is(x->uid, NULL);
@@ -192,8 +210,8 @@ static enum ctl_exit home_step(const struct del_args *args, struct removal *x)
     report_set(x, "archive", json_null());
     report_set(x, "home",
                r == -ENOENT ? json_null() : json_sprintf("%s/%s", ATELIER_HOMES_DIR, x->name));
-    if ((r == -ENOENT && !is_image) || args->home == DEL_HOME_KEEP)
-        return CTL_OK;
+    if (code != CTL_OK || (r == -ENOENT && !is_image) || args->home == DEL_HOME_KEEP)
+        return code;
     if (has_image && args->home == DEL_HOME_ARCHIVE && home_image_open(x->uid, x->name, &why) < 0) {
         say_error("%s is removed, but the home stays: its image: %s", x->name, why);
         return CTL_NO;

@@ -14,8 +14,7 @@
 
 #include "common/banned.h"
 
-/* Three digits and a unit; rounded up, so that what is full does not look as if it were not. */
-static void size_text(uint64_t bytes, char *ret_text, size_t size)
+void size_text(uint64_t bytes, char *ret_text, size_t size)
 {
     static const char units[] = {'K', 'M', 'G', 'T'};
     uint64_t v = (bytes + 1023) / 1024;

@@ -3,6 +3,7 @@
 #ifndef ATELIER_DISK_TEXT_H
 #define ATELIER_DISK_TEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define DISK_TEXT_SIZE 128
@@ -17,5 +18,11 @@
  * "no limit".
  */
 void disk_text(uint32_t uid, const char *name, char ret_text[DISK_TEXT_SIZE]);
+
+#define SIZE_TEXT_SIZE 24
+
+/* "12M": up to four digits and a unit; rounded up, so that what is full does not look as if it were
+ * not. @size: of @ret_text. */
+void size_text(uint64_t bytes, char *ret_text, size_t size);
 
 #endif

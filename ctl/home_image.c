@@ -9,6 +9,7 @@
 #include "common/ids.h"
 #include "common/image.h"
 #include "ctl/home_archive.h"
+#include "ctl/say.h"
 #include "ctl/setup/program.h"
 
 #include "common/banned.h"
@@ -55,6 +56,30 @@ static int image_run(const char *verb, uid_t uid, const char *name, char **ret_w
 int home_image_open(uid_t uid, const char *name, char **ret_why)
 {
     return image_run("open", uid, name, ret_why);
+}
+
+char *home_image_old(const char *name)
+{
+    return text_format(IMAGE_OLD_PREFIX "%s", name);
+}
+
+int home_image_old_remove(uid_t uid, const char *name, char **ret_why)
+{
+    cleanup_free char *old = home_image_old(name);
+    uid_t owner;
+
+    if (home_owner(ATELIER_HOMES_DIR, old, &owner) == -ENOENT)
+        return 0;
+    return home_remove(ATELIER_HOMES_DIR, old, uid, ret_why);
+}
+
+int home_image_settle(uid_t uid, const char *name, char **ret_why)
+{
+    char mark[sizeof(IMAGE_DIR) + 24];
+    struct stat st;
+
+    (void)snprintf(mark, sizeof(mark), IMAGE_DIR "/%u.move", uid);
+    return lstat(mark, &st) == 0 ? image_run("settle", uid, name, ret_why) : 0;
 }
 
 int home_image_remove(uid_t uid, const char *name, char **ret_why)

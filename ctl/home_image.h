@@ -24,6 +24,17 @@ int home_image_place(const char *homes, const char *name, uid_t *ret_uid);
 /* Mount it where the home is. Return: 0, or -EIO with a sentence in @ret_why, heap. */
 int home_image_open(uid_t uid, const char *name, char **ret_why);
 
+/* The directory that a home was before it became an image: its name beside it. Heap. */
+char *home_image_old(const char *name);
+
+/* Remove what is left of that directory. Return: 0, also if there is none, or a negative errno with
+ * a sentence in @ret_why, heap. */
+int home_image_old_remove(uid_t uid, const char *name, char **ret_why);
+
+/* Finish a conversion that was interrupted, or take it back; without one it does nothing. Return:
+ * 0, or -EIO with a sentence in @ret_why, heap. */
+int home_image_settle(uid_t uid, const char *name, char **ret_why);
+
 /* Remove it, with all that is in it. Return: 0, or -EIO with a sentence in @ret_why, heap. */
 int home_image_remove(uid_t uid, const char *name, char **ret_why);
 

@@ -34,6 +34,7 @@ libctl_la_SOURCES = \
 	%D%/cmd_user.c \
 	%D%/cmd_user_add.c \
 	%D%/cmd_user_del.c \
+	%D%/cmd_user_image.c \
 	%D%/cmd_user_mod.c \
 	%D%/cmd_user_state.c \
 	%D%/confirm.c %D%/confirm.h \
@@ -73,13 +74,16 @@ libctl_la_SOURCES = \
 	%D%/exit.c %D%/exit.h \
 	%D%/files_elsewhere.c %D%/files_elsewhere.h \
 	%D%/home_archive.c %D%/home_archive.h \
+	%D%/home_convert.c %D%/home_convert.h \
 	%D%/home_image.c %D%/home_image.h \
+	%D%/home_size.c %D%/home_size.h \
 	%D%/import.c %D%/import.h \
 	%D%/index_compare.c %D%/index_compare.h \
 	%D%/index_verify.c %D%/index_verify.h \
 	%D%/local_groups.c %D%/local_groups.h \
 	%D%/minted.c %D%/minted.h \
 	%D%/named.c %D%/named.h \
+	%D%/policy_disk.c %D%/policy_disk.h \
 	%D%/roster.c %D%/roster.h \
 	%D%/run_args.c %D%/run_args.h \
 	%D%/say.c %D%/say.h \

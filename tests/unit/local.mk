@@ -433,6 +433,7 @@ ctl_tests = \
 	%D%/test_ctl_doctor_attacks \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_files \
+	%D%/test_ctl_home_size \
 	%D%/test_ctl_login \
 	%D%/test_ctl_said \
 	%D%/test_ctl_say \
@@ -462,6 +463,8 @@ ctl_test_place = %D%/ctl_place.c %D%/ctl_place.h
 %C%_test_ctl_adopt_home_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_files_SOURCES = %D%/test_ctl_files.c $(ctl_test_place)
 %C%_test_ctl_files_LDADD = $(ctl_test_ldadd)
+%C%_test_ctl_home_size_SOURCES = %D%/test_ctl_home_size.c $(ctl_test_place)
+%C%_test_ctl_home_size_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_tree_SOURCES = %D%/test_ctl_tree.c $(ctl_test_place)
 %C%_test_ctl_tree_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_event_SOURCES = %D%/test_ctl_event.c
