@@ -24,7 +24,7 @@ from test_policy import policy, policy_goes  # noqa: F401
 PROGRAM = "/usr/lib/atelier/atelier-image"
 TAR = "/usr/bin/tar"
 SECRET = "/etc/shadow"
-AT, GO = "/run/lab/tar-at", "/run/lab/tar-go"
+AT, WAIT = "/run/lab/tar-at", "/run/lab/tar-wait"
 DIRECTORIES = "disk { backend = none\n idle = 300ms }\n"
 IMAGES_ON = IMAGE.format(idle="300ms", disk="32M")
 ACL = struct.pack("<I" + 5 * "HHI", 2, 1, 6, 2**32 - 1, 2, 4, 12345, 4, 4, 2**32 - 1, 16, 4,
@@ -50,12 +50,16 @@ def fill(name, uid):
     with open(f"{work}/sparse", "wb") as file:
         file.seek(200 * MIB)
         file.write(b"end")
+    with open(os.fsencode(work) + b"/" + 200 * b"\xff", "wb") as file:
+        file.write(b"a name that is no text")
     os.symlink(SECRET, f"{work}/secret")
     os.symlink("/etc", f"{work}/etc")
     os.mkfifo(f"{work}/fifo", 0o640)
     with open(f"{work}/acl", "wb") as file:
         file.write(b"x")
     os.setxattr(f"{work}/acl", "system.posix_acl_access", ACL)
+    with contextlib.suppress(OSError):  # a tmpfs of kernels before 6.6 has none
+        os.setxattr(f"{work}/acl", "user.note", b"mine")
     for path, directories, files in os.walk(home):
         for each in directories + files:
             os.lchown(f"{path}/{each}", uid, uid)
@@ -76,10 +80,12 @@ def content_of(path, st):
         return hashlib.sha256(file.read()).hexdigest() if st.st_size < MIB else file.read(10)
 
 
-def acl_of(path):
-    with contextlib.suppress(OSError):
-        return os.getxattr(path, "system.posix_acl_access", follow_symlinks=False)
-    return None
+def attributes_of(path):
+    found = {}
+    for name in os.listxattr(path, follow_symlinks=False):
+        if name.startswith(("system.posix_acl", "user.")):
+            found[name] = os.getxattr(path, name, follow_symlinks=False)
+    return found
 
 
 def snapshot(home):
@@ -93,7 +99,7 @@ def snapshot(home):
         inodes.setdefault(st.st_ino, []).append(name)
         is_dir = stat.S_ISDIR(st.st_mode)
         found[name] = (st.st_mode, st.st_uid, st.st_gid, st.st_mtime_ns, not is_dir and st.st_nlink,
-                       not is_dir and st.st_size, content_of(path, st), acl_of(path))
+                       not is_dir and st.st_size, content_of(path, st), attributes_of(path))
     return found, sorted(sorted(names) for names in inodes.values() if len(names) > 1)
 
 
@@ -213,21 +219,31 @@ def tar_is(*script):
 
 @contextlib.contextmanager
 def tar_waits():
-    """tar(1) says in AT that it was started, and waits for what is yielded to be called."""
+    """tar(1) says in AT that it was started, and waits until what is yielded is called."""
     def go():
-        open(GO, "w", encoding="utf-8").close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(WAIT)
 
-    with tar_is(f"open('{AT}', 'w').close()", f"while not os.path.exists('{GO}'): time.sleep(0.02)"):
+    with open(WAIT, "w", encoding="utf-8"), \
+         tar_is(f"open('{AT}', 'w').close()", f"while os.path.exists('{WAIT}'): time.sleep(0.02)"):
         try:
             yield go
         finally:
             go()
             os.unlink(AT)
-            os.unlink(GO)
 
 
+@contextlib.contextmanager
 def spawned(*argv):
-    return subprocess.Popen(["atelier", *argv], stdout=subprocess.PIPE, text=True)
+    """The command at work; what it has begun goes on if the test fails."""
+    process = subprocess.Popen(["atelier", *argv], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        process.communicate()
 
 
 @pytest.mark.parametrize("name, then", [("kira", IMAGES_ON), ("kosta", DIRECTORIES)],
