@@ -256,6 +256,15 @@ static int mount_fill(struct image *im, dev_t dev, struct image_mount *m)
     return m->root < 0 ? -errno : 0;
 }
 
+/* What mke2fs makes, and e2fsck makes again: an empty directory of root's is nothing of a home. */
+static void found_remove(const struct image_mount *m)
+{
+    struct stat st;
+
+    if (fstatat(m->root, "lost+found", &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == 0)
+        (void)unlinkat(m->root, "lost+found", AT_REMOVEDIR);
+}
+
 int image_fresh(struct image *im, uint64_t bytes, uint64_t files, struct image_mount *ret_m)
 {
     char path[sizeof(IMAGE_DIR) + sizeof(im->fresh)];
@@ -280,7 +289,7 @@ int image_fresh(struct image *im, uint64_t bytes, uint64_t files, struct image_m
     r = mount_fill(im, dev, ret_m);
     if (r < 0)
         return r;
-    (void)unlinkat(ret_m->root, "lost+found", AT_REMOVEDIR);
+    found_remove(ret_m);
     return fd_take(&fd);
 }
 
@@ -324,7 +333,10 @@ static int image_mount(struct image *im, int image_fd, uint64_t bytes)
     cleanup_image_mount struct image_mount m = IMAGE_MOUNT_NONE;
     int r = image_mount_file(im, im->file, image_fd, bytes, &m);
 
-    return r < 0 ? r : mount_place(im, m.mount);
+    if (r < 0)
+        return r;
+    found_remove(&m);
+    return mount_place(im, m.mount);
 }
 
 int image_up(struct image *im, uint64_t bytes, uint64_t files)

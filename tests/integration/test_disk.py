@@ -215,6 +215,9 @@ def test_a_larger_limit_makes_it_grow_and_a_smaller_one_takes_nothing(images, us
     policy(IMAGE.format(idle="300ms", disk="96M"))
     run = lab.sh("head -c 70000000 /dev/zero >more", user="ingo")
     assert (run.status, disk_of(run)["bytes"]) == ("disk" if run.end["exit"] else "ok", 96 * MIB)
+    live = lab.sleeper(user="ingo")
+    assert set(os.listdir(f"{lab.HOMES}/ingo")) & {"work", "lost+found"} == {"work"}
+    live.close()
     run = lab.sh("stat -c %s keep; rm more; head -c 30000000 /dev/zero >more", user="ingo")
     assert (run.status, run.out) == ("ok", b"40000000\n")
     policy(IMAGE.format(idle="300ms", disk="32M"))
