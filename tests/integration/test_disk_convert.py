@@ -18,7 +18,8 @@ import pytest
 import tracing
 from admin import refused
 from disk_programs import FILL
-from test_disk import IMAGE, IMAGES, MIB, loop_devices, loops, loops_of, once  # noqa: F401
+from test_disk import (IMAGE, IMAGES, LOOP_CONTROL, MIB, loop_devices, loops,  # noqa: F401
+                       loops_of, once)
 from test_policy import policy, policy_goes  # noqa: F401
 
 PROGRAM = "/usr/lib/atelier/atelier-image"
@@ -307,6 +308,12 @@ def test_where_new_homes_are_no_images_old_ones_stay(directory):
     name = once("koen")
     (uid,) = directory(name)
     assert "new homes are no images here" in refused(1, "user", "image", name)
+    os.rename(LOOP_CONTROL, f"{LOOP_CONTROL}.away")
+    try:
+        policy(IMAGES_ON)
+        assert f"{LOOP_CONTROL} is missing" in refused(1, "user", "image", name)
+    finally:
+        os.rename(f"{LOOP_CONTROL}.away", LOOP_CONTROL)
     assert is_directory(name, uid)
 
 
