@@ -66,6 +66,9 @@ int config_disk_join(struct config_drafts *d, struct policy_disk *disk);
  */
 int config_text_check(struct config_drafts *d, const char *text, size_t size);
 
+/* Take in the text of the last file. Return: 0, -EINVAL with the error filled, or -ENOMEM. */
+int config_parse(struct config_drafts *d, const char *text, size_t size);
+
 /**
  * config_net_value() - Take in one value of section network
  * @index: Of a list: which entry this is, from 0; what stood there and behind it is gone

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * config_read.c - the files of the policy, with libconfuse.
+ * config_read.c - the files of the policy.
  *
- * libconfuse has the syntax; what a value means is decided here, from its callbacks, while it
- * knows the line. They have no argument of ours: `reading` is what is being read. Each file is
- * read into memory, looked at, and then parsed from there: the library is given no file of its own
- * and nothing but text.
+ * Each is read into memory, looked at (config_text.c), and then parsed from there (config_parse.c):
+ * libconfuse is given no file of its own and nothing but text.
  *
  * Owner and mode are those of the opened descriptors, and of the directories, too: whoever can put
  * a file there decides as well.
  */
-#include <confuse.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +18,6 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
-#include "common/ids.h"
 #include "policy/config_draft.h"
 
 #include "common/banned.h"
@@ -31,19 +27,7 @@
 
 const char *const config_dir = ATELIER_SYSCONF_DIR "/atelier";
 
-static struct config_drafts *reading;
-
 /* --- errors -------------------------------------------------------------------------------- */
-
-static void fault_put(struct config_drafts *d, const char *file, unsigned line, const char *text)
-{
-    if (d->error->text[0])
-        return;
-    if (line > 0)
-        (void)snprintf(d->error->text, sizeof(d->error->text), "%s:%u: %s", file, line, text);
-    else
-        (void)snprintf(d->error->text, sizeof(d->error->text), "%s: %s", file, text);
-}
 
 int config_fault(struct config_drafts *d, struct config_place at, const char *format, ...)
 {
@@ -53,423 +37,70 @@ int config_fault(struct config_drafts *d, struct config_place at, const char *fo
     va_start(ap, format);
     (void)vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    fault_put(d, d->files[at.file], at.line, text);
+    if (d->error->text[0])
+        return -EINVAL;
+    if (at.line > 0)
+        (void)snprintf(d->error->text, sizeof(d->error->text), "%s:%u: %s", d->files[at.file],
+                       at.line, text);
+    else
+        (void)snprintf(d->error->text, sizeof(d->error->text), "%s: %s", d->files[at.file], text);
     return -EINVAL;
-}
-
-/* What libconfuse itself finds, in its words. */
-static void on_error(cfg_t *cfg, const char *format, va_list ap)
-{
-    unsigned line = cfg && cfg->line > 0 ? (unsigned)cfg->line : 0;
-    char text[256], what[384];
-
-    (void)vsnprintf(text, sizeof(text), format, ap);
-    for (char *at = text; *at; at++) {
-        if (*at < ' ' || *at > '~')
-            *at = '?';
-    }
-    if (cfg && strcmp(cfg->name, "root") != 0)
-        (void)snprintf(what, sizeof(what), "%s%.40s: %s", cfg->title ? "profile " : "",
-                       cfg->title ? cfg->title : cfg->name, text);
-    else
-        (void)snprintf(what, sizeof(what), "%s", text);
-    fault_put(reading, reading->files[reading->file_count - 1], line, what);
-}
-
-static struct config_place place_of(const cfg_t *cfg)
-{
-    return (struct config_place){.file = reading->file_count - 1, .line = (unsigned)cfg->line};
-}
-
-/* --- sections ------------------------------------------------------------------------------ */
-
-static int kind_by_name(const char *name)
-{
-    for (int kind = 0; kind < POLICY_KIND__COUNT; kind++) {
-        if (strcmp(policy_kind_names[kind], name) == 0)
-            return kind;
-    }
-    return -1;
-}
-
-/* The draft of this section, made if need be. NULL: the error is said. */
-static struct config_draft *draft_of(const cfg_t *sec)
-{
-    const char *name = sec->title ? sec->title : sec->name;
-    struct config_draft *draft;
-
-    if (sec->title && (!name_is_valid(name) || kind_by_name(name) >= 0)) {
-        (void)config_fault(reading, place_of(sec), "profile: '%.40s' is no name for a profile",
-                           name);
-        return NULL;
-    }
-    for (uint32_t i = 0; i < reading->count; i++) {
-        if (strcmp(reading->drafts[i].name, name) == 0)
-            return &reading->drafts[i];
-    }
-    if (reading->count == POLICY_PROFILES_MAX) {
-        (void)config_fault(reading, place_of(sec), "profile %s: more than %u profiles", name,
-                           POLICY_PROFILES_MAX - POLICY_KIND__COUNT);
-        return NULL;
-    }
-    draft = &reading->drafts[reading->count++];
-    (void)str_copy(draft->name, sizeof(draft->name), name);
-    draft->made = place_of(sec);
-    return draft;
-}
-
-/* "profile big: memory", "run: memory". */
-static int value_fault(const cfg_t *sec, const cfg_opt_t *opt, const char *what)
-{
-    return config_fault(reading, place_of(sec), "%s%s: %s: %s", sec->title ? "profile " : "",
-                        sec->title ? sec->title : sec->name, opt->name, what);
-}
-
-/* The value that was added last. NULL cannot be. */
-static const char *last_value(cfg_opt_t *opt)
-{
-    return opt->nvalues > 0 ? cfg_opt_getnstr(opt, opt->nvalues - 1) : NULL;
-}
-
-static int on_value(cfg_t *sec, cfg_opt_t *opt)
-{
-    struct config_draft *draft = draft_of(sec);
-    const char *text = last_value(opt);
-    char fault[128];
-
-    for (unsigned key = 0; draft && text && key < POLICY_KEY__COUNT; key++) {
-        if (strcmp(policy_keys[key].name, opt->name) != 0)
-            continue;
-        if (policy_value_parse((enum policy_key)key, text, &draft->said.values[key], fault) < 0)
-            return value_fault(sec, opt, fault);
-        draft->at[key] = place_of(sec);
-        return 0;
-    }
-    return draft ? value_fault(sec, opt, "there is no value") : -1;
-}
-
-static int on_base(cfg_t *sec, cfg_opt_t *opt)
-{
-    struct config_draft *draft = draft_of(sec);
-    const char *text = last_value(opt);
-
-    if (!draft)
-        return -1;
-    if (!text || !name_is_valid(text))
-        return value_fault(sec, opt, "this is no name of a profile");
-    (void)str_copy(draft->base, sizeof(draft->base), text);
-    draft->base_at = place_of(sec);
-    return 0;
-}
-
-static int on_tree(cfg_t *sec, cfg_opt_t *opt)
-{
-    struct config_draft *draft = draft_of(sec);
-    const char *text = last_value(opt), *fault;
-
-    if (!draft)
-        return -1;
-    if (opt->nvalues > POLICY_TREES_MAX)
-        return value_fault(sec, opt, "more than 8 directories");
-    fault = text ? policy_tree_fault(text) : "there is no value";
-    if (fault) {
-        char what[256];
-
-        (void)snprintf(what, sizeof(what), "%.100s: %s", text ? text : "", fault);
-        return value_fault(sec, opt, what);
-    }
-    draft->said.tree_count = opt->nvalues;
-    (void)str_copy(draft->said.trees[opt->nvalues - 1], POLICY_TREE_SIZE, text);
-    draft->trees_at = place_of(sec);
-    return 0;
-}
-_Static_assert(POLICY_TREES_MAX == 8, "the text above says so");
-
-config_skill_fn *config_skill_pin;
-
-static int skill_fault(const cfg_t *sec, const cfg_opt_t *opt, const char *text, const char *what)
-{
-    char sentence[256];
-
-    (void)snprintf(sentence, sizeof(sentence), "%.120s: %s", text, what);
-    return value_fault(sec, opt, sentence);
-}
-
-static int on_skill(cfg_t *sec, cfg_opt_t *opt)
-{
-    struct config_draft *draft = draft_of(sec);
-    const char *text = last_value(opt);
-    char *place;
-    int r = 0;
-
-    if (!draft)
-        return -1;
-    if (opt->nvalues > POLICY_SKILLS_MAX)
-        return value_fault(sec, opt, "more than 8 skills");
-    if (!text || !skill_is_valid(text))
-        return skill_fault(sec, opt, text ? text : "", "this is not NAME or NAME@HASH");
-    place = draft->said.skills[opt->nvalues - 1];
-    if (config_skill_pin)
-        r = config_skill_pin(text, place);
-    else
-        (void)str_copy(place, SKILL_SIZE, text);
-    if (r < 0)
-        return skill_fault(sec, opt, text,
-                           r == -ENOENT ? "there is no such skill" : strerrordesc_np(-r));
-    draft->said.skill_count = opt->nvalues;
-    draft->skills_at = place_of(sec);
-    return 0;
-}
-_Static_assert(POLICY_SKILLS_MAX == 8, "the text above says so");
-
-static int on_id(cfg_t *sec, cfg_opt_t *opt)
-{
-    struct config_draft *draft = draft_of(sec);
-    const char *text = last_value(opt);
-    uint32_t *ids, *count, id;
-
-    if (!draft)
-        return -1;
-    ids = opt->name[0] == 'u' ? draft->said.uids : draft->said.gids;
-    count = opt->name[0] == 'u' ? &draft->said.uid_count : &draft->said.gid_count;
-    if (opt->nvalues > POLICY_IDS_MAX)
-        return value_fault(sec, opt, "more than 64 numbers");
-    if (!text || str_to_u32(text, UINT32_MAX, &id) < 0)
-        return value_fault(sec, opt, "this is no number; names are not looked up");
-    if (!id_is_allocatable(id))
-        return value_fault(sec, opt, "no participant can have this number");
-    ids[opt->nvalues - 1] = id;
-    *count = opt->nvalues;
-    *(opt->name[0] == 'u' ? &draft->uids_at : &draft->gids_at) = place_of(sec);
-    return 0;
-}
-_Static_assert(POLICY_IDS_MAX == 64, "the text above says so");
-
-static int on_disk(cfg_t *sec, cfg_opt_t *opt)
-{
-    const char *text = last_value(opt);
-
-    return config_disk_take(reading, place_of(sec), opt->name, text ? text : "");
-}
-
-/* A section is over. An empty list calls nobody above, and takes away what was said before. */
-static int on_section(cfg_t *cfg, cfg_opt_t *opt)
-{
-    cfg_t *sec = opt->nvalues > 0 ? cfg_opt_getnsec(opt, opt->nvalues - 1) : NULL;
-    struct config_draft *draft = sec ? draft_of(sec) : NULL;
-
-    (void)cfg;
-    if (!draft)
-        return -1;
-    for (cfg_opt_t *o = sec->opts; o->name; o++) {
-        if ((o->flags & CFGF_LIST) == 0 || (o->flags & CFGF_MODIFIED) == 0 || o->nvalues > 0)
-            continue;
-        if (strcmp(o->name, "trees") == 0) {
-            draft->said.tree_count = 0;
-            draft->trees_at = place_of(sec);
-        } else if (strcmp(o->name, "skills") == 0) {
-            draft->said.skill_count = 0;
-            draft->skills_at = place_of(sec);
-        } else if (strcmp(o->name, "uids") == 0) {
-            draft->said.uid_count = 0;
-        } else {
-            draft->said.gid_count = 0;
-        }
-    }
-    return 0;
-}
-
-/* --- section network ----------------------------------------------------------------------- */
-
-/* The key of this option, or POLICY_NET_KEY__COUNT. */
-static enum policy_net_key net_key_of(const cfg_opt_t *opt)
-{
-    unsigned key = 0;
-
-    while (key < POLICY_NET_KEY__COUNT && strcmp(policy_net_keys[key].name, opt->name) != 0)
-        key++;
-    return (enum policy_net_key)key;
-}
-
-static int on_net_value(cfg_t *sec, cfg_opt_t *opt)
-{
-    enum policy_net_key key = net_key_of(opt);
-
-    if (key == POLICY_NET_KEY__COUNT)
-        return -1;
-    return config_net_value(reading, key, opt->nvalues > 0 ? opt->nvalues - 1 : 0, last_value(opt),
-                            place_of(sec));
-}
-
-static int on_net_section(cfg_t *cfg, cfg_opt_t *opt)
-{
-    cfg_t *sec = opt->nvalues > 0 ? cfg_opt_getnsec(opt, opt->nvalues - 1) : NULL;
-
-    (void)cfg;
-    if (!sec)
-        return -1;
-    for (cfg_opt_t *o = sec->opts; o->name; o++) {
-        if ((o->flags & CFGF_LIST) != 0 && (o->flags & CFGF_MODIFIED) != 0 && o->nvalues == 0)
-            config_net_clear(reading, net_key_of(o), place_of(sec));
-    }
-    return 0;
-}
-
-static void net_options_fill(cfg_opt_t opts[POLICY_NET_KEY__COUNT + 1])
-{
-    const cfg_opt_t end = CFG_END();
-
-    for (unsigned key = 0; key < POLICY_NET_KEY__COUNT; key++) {
-        const struct policy_net_key_info *k = &policy_net_keys[key];
-        const cfg_opt_t one = CFG_STR(k->name, NULL, CFGF_NODEFAULT),
-                        list = CFG_STR_LIST(k->name, NULL, CFGF_NODEFAULT);
-        bool is_list = k->type == POLICY_NET_NETWORKS || k->type == POLICY_NET_DESTINATIONS;
-
-        opts[key] = is_list ? list : one;
-        opts[key].validcb = on_net_value;
-    }
-    opts[POLICY_NET_KEY__COUNT] = end;
 }
 
 /* --- one file ------------------------------------------------------------------------------ */
 
-/* The options of a section, from the table. Names are borrowed by libconfuse. */
-static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
+static int system_fault(struct config_drafts *d, const char *path, int r, const char *what)
 {
-    const cfg_opt_t base = CFG_STR("base", NULL, CFGF_NODEFAULT), end = CFG_END(),
-                    trees = CFG_STR_LIST("trees", NULL, CFGF_NODEFAULT),
-                    skills = CFG_STR_LIST("skills", NULL, CFGF_NODEFAULT),
-                    uids = CFG_STR_LIST("uids", NULL, CFGF_NODEFAULT),
-                    gids = CFG_STR_LIST("gids", NULL, CFGF_NODEFAULT);
-    size_t n = 0;
-
-    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
-        if ((policy_keys[key].kinds & kinds) != 0) {
-            const cfg_opt_t o = CFG_STR(policy_keys[key].name, NULL, CFGF_NODEFAULT);
-
-            opts[n] = o;
-            opts[n++].validcb = on_value;
-        }
-    }
-    if ((kinds & (POLICY_OF_RUN | POLICY_OF_LOGIN)) != 0) {
-        opts[n] = trees;
-        opts[n++].validcb = on_tree;
-        opts[n] = skills;
-        opts[n++].validcb = on_skill;
-    }
-    if (is_named) {
-        opts[n] = base;
-        opts[n++].validcb = on_base;
-        opts[n] = uids;
-        opts[n++].validcb = on_id;
-        opts[n] = gids;
-        opts[n++].validcb = on_id;
-    }
-    opts[n] = end;
-}
-
-#define OPTIONS_MAX (POLICY_KEY__COUNT + 6)
-
-static int text_parse(const char *text, size_t size)
-{
-    cfg_opt_t of[POLICY_KIND__COUNT][OPTIONS_MAX], named[OPTIONS_MAX];
-    cfg_opt_t net[POLICY_NET_KEY__COUNT + 1], top[POLICY_KIND__COUNT + 4];
-    cfg_opt_t disk[] = {CFG_STR("backend", NULL, CFGF_NODEFAULT),
-                        CFG_STR("required", NULL, CFGF_NODEFAULT),
-                        CFG_STR("idle", NULL, CFGF_NODEFAULT), CFG_END()};
-    /* A second one of the same title would take the first's place in libconfuse, not its end. */
-    const cfg_opt_t profile =
-                        CFG_SEC("profile", named, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-                    network = CFG_SEC("network", net, CFGF_NONE),
-                    disk_section = CFG_SEC("disk", disk, CFGF_NONE), end = CFG_END();
-    FILE *file;
-    cfg_t *cfg;
-    int r = 0;
-
-    for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++) {
-        const cfg_opt_t sec = CFG_SEC(policy_kind_names[kind], of[kind], CFGF_NONE);
-
-        options_fill(of[kind], 1u << kind, false);
-        top[kind] = sec;
-        top[kind].validcb = on_section;
-    }
-    options_fill(named, POLICY_OF_RUN | POLICY_OF_LOGIN | POLICY_OF_USER, true);
-    top[POLICY_KIND__COUNT] = profile;
-    top[POLICY_KIND__COUNT].validcb = on_section;
-    net_options_fill(net);
-    top[POLICY_KIND__COUNT + 1] = network;
-    top[POLICY_KIND__COUNT + 1].validcb = on_net_section;
-    for (size_t i = 0; disk[i].name; i++)
-        disk[i].validcb = on_disk;
-    top[POLICY_KIND__COUNT + 2] = disk_section;
-    top[POLICY_KIND__COUNT + 3] = end;
-    if (size == 0)
-        return 0;
-    /* Only read from; fmemopen(3) wants it without const. */
-    file = fmemopen((void *)(uintptr_t)text, size, "r");
-    cfg = file ? cfg_init(top, CFGF_NONE) : NULL;
-    if (!cfg) {
-        if (file)
-            (void)fclose(file);
-        return -ENOMEM;
-    }
-    (void)cfg_set_error_function(cfg, on_error);
-    if (cfg_parse_fp(cfg, file) != CFG_SUCCESS)
-        r = config_fault(reading, place_of(cfg), "this is not the syntax of a configuration");
-    cfg_free(cfg);
-    (void)fclose(file);
-    return r;
-}
-
-static int system_fault(const char *path, int r, const char *what)
-{
-    (void)snprintf(reading->error->text, sizeof(reading->error->text), "%s: %s", path,
+    (void)snprintf(d->error->text, sizeof(d->error->text), "%s: %s", path,
                    what ? what : strerrordesc_np(-r));
     return r;
 }
 
 /* Whose it is, and who may write to it. */
-static int owner_check(const struct stat *st, uid_t owner, const char *path)
+static int owner_check(struct config_drafts *d, const struct stat *st, uid_t owner,
+                       const char *path)
 {
     if (owner == CONFIG_ANY_OWNER)
         return 0;
     if (st->st_uid != owner)
-        return system_fault(path, -EPERM,
+        return system_fault(d, path, -EPERM,
                             owner == 0 ? "it must belong to root" : "it belongs to somebody else");
     if ((st->st_mode & 022) != 0)
-        return system_fault(path, -EPERM, "group or others may write to it");
+        return system_fault(d, path, -EPERM, "group or others may write to it");
     return 0;
 }
 
 /* Open as the next file, for messages too. Return: descriptor or a negative errno, said. */
-static int file_open(int dir_fd, const char *name, const char *path, uid_t owner)
+static int file_open(struct config_drafts *d, int dir_fd, const char *name, const char *path,
+                     uid_t owner)
 {
     cleanup_close int fd = -1;
     struct stat st;
     int r;
 
-    if (reading->file_count == CONFIG_FILES_MAX)
-        return system_fault(path, -E2BIG, "there are too many files");
-    reading->files[reading->file_count] = strdup(path);
-    if (!reading->files[reading->file_count])
-        return system_fault(path, -ENOMEM, NULL);
-    reading->file_count++;
+    if (d->file_count == CONFIG_FILES_MAX)
+        return system_fault(d, path, -E2BIG, "there are too many files");
+    d->files[d->file_count] = strdup(path);
+    if (!d->files[d->file_count])
+        return system_fault(d, path, -ENOMEM, NULL);
+    d->file_count++;
     fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
         r = -errno;
-        return system_fault(path, r, r == -ELOOP ? "it is a symbolic link" : NULL);
+        return system_fault(d, path, r, r == -ELOOP ? "it is a symbolic link" : NULL);
     }
     if (fstat(fd, &st) < 0)
-        return system_fault(path, -errno, NULL);
+        return system_fault(d, path, -errno, NULL);
     if (!S_ISREG(st.st_mode))
-        return system_fault(path, -EPERM, "it is no regular file");
-    r = owner_check(&st, owner, path);
+        return system_fault(d, path, -EPERM, "it is no regular file");
+    r = owner_check(d, &st, owner, path);
     return r < 0 ? r : fd_take(&fd);
 }
 
-static int file_read(int dir_fd, const char *name, const char *path, uid_t owner)
+static int file_read(struct config_drafts *d, int dir_fd, const char *name, const char *path,
+                     uid_t owner)
 {
-    cleanup_close int fd = file_open(dir_fd, name, path, owner);
+    cleanup_close int fd = file_open(d, dir_fd, name, path, owner);
     cleanup_free char *text = malloc(FILE_SIZE_MAX + 1);
     size_t size;
     int r;
@@ -477,16 +108,16 @@ static int file_read(int dir_fd, const char *name, const char *path, uid_t owner
     if (fd < 0)
         return fd;
     if (!text)
-        return system_fault(path, -ENOMEM, NULL);
+        return system_fault(d, path, -ENOMEM, NULL);
     r = fd_read_full(fd, text, FILE_SIZE_MAX + 1, &size);
     if (r < 0)
-        return system_fault(path, r, NULL);
+        return system_fault(d, path, r, NULL);
     if (size > FILE_SIZE_MAX)
-        return system_fault(path, -EFBIG, "it is longer than 64 KiB");
-    r = config_text_check(reading, text, size);
+        return system_fault(d, path, -EFBIG, "it is longer than 64 KiB");
+    r = config_text_check(d, text, size);
     if (r == 0)
-        r = text_parse(text, size);
-    return r == -ENOMEM ? system_fault(path, r, NULL) : r;
+        r = config_parse(d, text, size);
+    return r == -ENOMEM ? system_fault(d, path, r, NULL) : r;
 }
 
 /* --- all of them --------------------------------------------------------------------------- */
@@ -504,17 +135,18 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* Return: descriptor, -ENOENT (not said), or another negative errno, said. */
-static int dir_open(int at, const char *name, const char *path, uid_t owner)
+static int dir_open(struct config_drafts *d, int at, const char *name, const char *path,
+                    uid_t owner)
 {
     cleanup_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     int r;
 
     if (fd < 0)
-        return errno == ENOENT ? -ENOENT : system_fault(path, -errno, NULL);
+        return errno == ENOENT ? -ENOENT : system_fault(d, path, -errno, NULL);
     if (fstat(fd, &st) < 0)
-        return system_fault(path, -errno, NULL);
-    r = owner_check(&st, owner, path);
+        return system_fault(d, path, -errno, NULL);
+    r = owner_check(d, &st, owner, path);
     return r < 0 ? r : fd_take(&fd);
 }
 
@@ -523,9 +155,9 @@ static int path_make(const char *dir, const char *name, char **ret_path)
     return asprintf(ret_path, "%s/%s", dir, name) < 0 ? -ENOMEM : 0;
 }
 
-static int parts_read(int dir_fd, const char *dir, uid_t owner)
+static int parts_read(struct config_drafts *d, int dir_fd, const char *dir, uid_t owner)
 {
-    cleanup_close int fd = dir_open(dir_fd, "conf.d", dir, owner);
+    cleanup_close int fd = dir_open(d, dir_fd, "conf.d", dir, owner);
     struct dirent **names = NULL;
     int n, r = 0;
 
@@ -533,80 +165,82 @@ static int parts_read(int dir_fd, const char *dir, uid_t owner)
         return fd == -ENOENT ? 0 : fd;
     n = scandirat(fd, ".", &names, is_config, by_name);
     if (n < 0)
-        return system_fault(dir, -errno, NULL);
+        return system_fault(d, dir, -errno, NULL);
     for (int i = 0; i < n; i++) {
         cleanup_free char *path = NULL;
 
         if (r == 0 && path_make(dir, names[i]->d_name, &path) == 0)
-            r = file_read(fd, names[i]->d_name, path, owner);
+            r = file_read(d, fd, names[i]->d_name, path, owner);
         else if (r == 0)
-            r = system_fault(dir, -ENOMEM, NULL);
+            r = system_fault(d, dir, -ENOMEM, NULL);
         free(names[i]);
     }
     free(names);
     return r;
 }
 
-static int dir_read(const char *dir, uid_t owner)
+static int dir_read(struct config_drafts *d, const char *dir, uid_t owner)
 {
     cleanup_free char *first = NULL, *parts = NULL;
-    cleanup_close int fd = dir_open(AT_FDCWD, dir, dir, owner);
+    cleanup_close int fd = dir_open(d, AT_FDCWD, dir, dir, owner);
     struct stat st;
     int r = 0;
 
     if (fd < 0)
         return fd == -ENOENT ? 0 : fd;
     if (path_make(dir, "atelier" SUFFIX, &first) < 0 || path_make(dir, "conf.d", &parts) < 0)
-        return system_fault(dir, -ENOMEM, NULL);
+        return system_fault(d, dir, -ENOMEM, NULL);
     if (fstatat(fd, "atelier" SUFFIX, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        r = file_read(fd, "atelier" SUFFIX, first, owner);
+        r = file_read(d, fd, "atelier" SUFFIX, first, owner);
     else if (errno != ENOENT)
-        r = system_fault(first, -errno, NULL);
-    return r < 0 ? r : parts_read(fd, parts, owner);
+        r = system_fault(d, first, -errno, NULL);
+    return r < 0 ? r : parts_read(d, fd, parts, owner);
 }
 
-/* Before and after reading; in between, `reading` is ours. */
-static int drafts_begin(struct config_error *e)
+/* Before and after reading. */
+static int drafts_begin(struct config_error *e, struct config_drafts **ret_d)
 {
     static struct policy shipped;
+    struct config_drafts *d = calloc(1, sizeof(*d));
 
     e->text[0] = '\0';
-    reading = calloc(1, sizeof(*reading));
-    if (!reading) {
+    if (!d) {
         (void)snprintf(e->text, sizeof(e->text), "%s", strerrordesc_np(ENOMEM));
         return -ENOMEM;
     }
-    reading->error = e;
+    d->error = e;
     policy_defaults(&shipped);
-    reading->net.said = shipped.net;
+    d->net.said = shipped.net;
     for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
-        (void)str_copy(reading->drafts[kind].name, NAME_SIZE, policy_kind_names[kind]);
-    reading->count = POLICY_KIND__COUNT;
+        (void)str_copy(d->drafts[kind].name, NAME_SIZE, policy_kind_names[kind]);
+    d->count = POLICY_KIND__COUNT;
+    *ret_d = d;
     return 0;
 }
 
-static int drafts_end(int r, struct policy *ret_policy)
+static int drafts_end(struct config_drafts *d, int r, struct policy *ret_policy)
 {
     if (r == 0)
-        r = config_join(reading, ret_policy);
-    for (unsigned i = 0; i < reading->file_count; i++)
-        free(reading->files[i]);
-    free(reading);
-    reading = NULL;
+        r = config_join(d, ret_policy);
+    for (unsigned i = 0; i < d->file_count; i++)
+        free(d->files[i]);
+    free(d);
     return r;
 }
 
 int config_read(const char *dir, uid_t owner, struct policy *ret_policy, struct config_error *ret_e)
 {
-    int r = drafts_begin(ret_e);
+    struct config_drafts *d;
+    int r = drafts_begin(ret_e, &d);
 
-    return r < 0 ? r : drafts_end(dir_read(dir, owner), ret_policy);
+    return r < 0 ? r : drafts_end(d, dir_read(d, dir, owner), ret_policy);
 }
 
 int config_read_file(const char *path, uid_t owner, struct policy *ret_policy,
                      struct config_error *ret_e)
 {
-    int r = drafts_begin(ret_e);
+    struct config_drafts *d;
+    int r = drafts_begin(ret_e, &d);
 
-    return r < 0 ? r : drafts_end(file_read(AT_FDCWD, path, path, owner), ret_policy);
+    return r < 0 ? r : drafts_end(d, file_read(d, AT_FDCWD, path, path, owner), ret_policy);
 }

@@ -8,6 +8,7 @@ libpolicy_config_la_SOURCES = \
 	%D%/config_join.c \
 	%D%/config_loose.c \
 	%D%/config_net.c \
+	%D%/config_parse.c \
 	%D%/config_read.c \
 	%D%/config_show.c \
 	%D%/config_text.c \
