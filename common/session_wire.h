@@ -54,7 +54,13 @@ struct session_head {
     uint32_t version;    /* SESSION_WIRE_VERSION */
     uint32_t type;       /* enum session_type */
     uint32_t size_bytes; /* of the whole struct that this heads */
-    uint32_t reserved;   /* 0; PROBE_*: the tag of the probe */
+    uint32_t reserved;   /* 0; PROBE_*: the tag of the probe; DENIED: enum session_denied */
+};
+
+/* What a login is told of a denial. Which limit it is, and of whom, is in the logs alone. */
+enum session_denied {
+    SESSION_DENIED_ANY = 0,
+    SESSION_DENIED_LIMIT, /* one is required that this host cannot keep */
 };
 
 struct session_open {

@@ -23,14 +23,14 @@ static struct session_head head_of(enum session_type type, size_t size)
         .version = SESSION_WIRE_VERSION, .type = type, .size_bytes = (uint32_t)size};
 }
 
-/* Return: 0, -EACCES for DENIED, -EPROTO if it is not a @type of @size bytes. */
+/* Return: 0, -EACCES or -ENOTSUP (a limit) for DENIED, -EPROTO if it is not a @type of @size bytes. */
 static int head_check(const struct session_head *head, size_t n, enum session_type type,
                       size_t size)
 {
     if (n < sizeof(*head) || head->version != SESSION_WIRE_VERSION || head->size_bytes != n)
         return -EPROTO;
     if (head->type == SESSION_DENIED && n == sizeof(*head))
-        return -EACCES;
+        return head->reserved == SESSION_DENIED_LIMIT ? -ENOTSUP : -EACCES;
     return head->type == type && n == size ? 0 : -EPROTO;
 }
 

@@ -32,8 +32,8 @@ struct open_fds {
  * would leave a login half confined. An OPENED without mount and PID namespaces, without a filter,
  * or with a user namespace is not one.
  *
- * Return: 0, -EACCES for DENIED, -EPROTO for anything else that is not an OPENED, -ESRCH if the
- * session's init is gone already.
+ * Return: 0, -EACCES for DENIED (-ENOTSUP if it is for a limit), -EPROTO for anything else that is
+ * not an OPENED, -ESRCH if the session's init is gone already.
  */
 int open_check(const struct session_opened *opened, size_t n, const struct msg_extra *extra);
 

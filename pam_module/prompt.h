@@ -15,6 +15,10 @@
 #define SAY_BUSY        "atelier: you have as many sessions as one may have."
 #define SAY_NO_SESSION  "atelier: the session could not be started; try again in a minute."
 
+#define SAY_NO_LIMIT                                                                               \
+    "atelier: no session can start: a limit that has to hold here cannot be kept; tell whoever "   \
+    "runs this host."
+
 /**
  * prompt_secret() - Ask for the code, once and without echo
  * @ret_secret: PAM_SECRET_SIZE bytes: what was typed, as it is, and NULs; all NULs if it was

@@ -203,7 +203,8 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
         kept_close(kept);
     errno = -r;
     pam_syslog(pamh, LOG_ERR, "cannot open the session uid=%u step=%s: %m", who.uid, step);
-    prompt_tell(pamh, flags, SAY_NO_SESSION);
+    prompt_tell(pamh, flags,
+                strcmp(step, STEP_OPEN) == 0 && r == -ENOTSUP ? SAY_NO_LIMIT : SAY_NO_SESSION);
     return session_refuse(&options);
 }
 

@@ -19,7 +19,7 @@ struct config_place {
 struct config_draft {
     char name[NAME_SIZE];
     char base[NAME_SIZE];
-    struct config_place made, base_at, trees_at, skills_at, uids_at, gids_at;
+    struct config_place made, base_at, required_at, trees_at, skills_at, uids_at, gids_at;
     struct config_place at[POLICY_KEY__COUNT];
     struct policy_profile said;
     bool is_open; /* being put together: met again, it is its own base */

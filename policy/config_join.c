@@ -17,6 +17,28 @@ static struct config_draft *draft_by_name(struct config_drafts *d, const char *n
     return NULL;
 }
 
+static const char *title(const struct config_draft *draft)
+{
+    return draft->base_at.line > 0 ? "profile " : "";
+}
+
+/* What is required is a key of the profile. Return: 0 or -EINVAL. */
+static int required_take(struct config_drafts *d, const struct config_draft *draft,
+                         struct policy_profile *p)
+{
+    uint32_t strange = draft->said.required & ~policy_limits_of(p->kind);
+    char text[POLICY_LIMITS_SIZE];
+
+    if (draft->required_at.line == 0)
+        return 0;
+    policy_limits_text(strange, text);
+    if (strange != 0)
+        return config_fault(d, draft->required_at, "%s%s: required: kind %s has no key %s",
+                            title(draft), draft->name, policy_kind_names[p->kind], text);
+    p->required = draft->said.required;
+    return 0;
+}
+
 /* The same of what is no number. */
 static int lists_take(struct config_drafts *d, const struct config_draft *draft,
                       struct policy_profile *p)
@@ -51,7 +73,7 @@ static int keys_take(struct config_drafts *d, const struct config_draft *draft,
                                 policy_keys[key].name, policy_kind_names[p->kind]);
         p->values[key] = draft->said.values[key];
     }
-    return lists_take(d, draft, p);
+    return required_take(d, draft, p) < 0 ? -EINVAL : lists_take(d, draft, p);
 }
 
 /*
@@ -92,11 +114,6 @@ static int draft_take(struct config_drafts *d, struct config_draft *draft, struc
 }
 
 /* --- what has to fit together -------------------------------------------------------------- */
-
-static const char *title(const struct config_draft *draft)
-{
-    return draft->base_at.line > 0 ? "profile " : "";
-}
 
 /*
  * One value may not be above another. What is blamed is what was said; the later if both were, and

@@ -122,6 +122,28 @@ static int on_base(cfg_t *sec, cfg_opt_t *opt)
     return 0;
 }
 
+static int on_required(cfg_t *sec, cfg_opt_t *opt)
+{
+    struct config_draft *draft = draft_of(sec);
+    const char *text = last_value(opt);
+    char what[128], all[POLICY_LIMITS_SIZE];
+
+    if (!draft)
+        return -1;
+    if (opt->nvalues == 1)
+        draft->said.required = 0;
+    for (unsigned i = 0; text && i < WIRE_LIMIT__COUNT; i++) {
+        if (strcmp(policy_limit_names[i], text) != 0)
+            continue;
+        draft->said.required |= 1u << i;
+        draft->required_at = place_of(sec);
+        return 0;
+    }
+    policy_limits_text(WIRE_LIMIT_ALL, all);
+    (void)snprintf(what, sizeof(what), "'%.40s' is none of %s", text ? text : "", all);
+    return value_fault(sec, opt, what);
+}
+
 static int on_tree(cfg_t *sec, cfg_opt_t *opt)
 {
     struct config_draft *draft = draft_of(sec);
@@ -230,6 +252,9 @@ static int on_section(cfg_t *cfg, cfg_opt_t *opt)
         } else if (strcmp(o->name, "skills") == 0) {
             draft->said.skill_count = 0;
             draft->skills_at = place_of(sec);
+        } else if (strcmp(o->name, "required") == 0) {
+            draft->said.required = 0;
+            draft->required_at = place_of(sec);
         } else if (strcmp(o->name, "uids") == 0) {
             draft->said.uid_count = 0;
         } else {
@@ -298,6 +323,7 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
 {
     const cfg_opt_t base = CFG_STR("base", NULL, CFGF_NODEFAULT), end = CFG_END(),
                     trees = CFG_STR_LIST("trees", NULL, CFGF_NODEFAULT),
+                    required = CFG_STR_LIST("required", NULL, CFGF_NODEFAULT),
                     skills = CFG_STR_LIST("skills", NULL, CFGF_NODEFAULT),
                     uids = CFG_STR_LIST("uids", NULL, CFGF_NODEFAULT),
                     gids = CFG_STR_LIST("gids", NULL, CFGF_NODEFAULT);
@@ -311,6 +337,8 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
             opts[n++].validcb = on_value;
         }
     }
+    opts[n] = required;
+    opts[n++].validcb = on_required;
     if ((kinds & (POLICY_OF_RUN | POLICY_OF_LOGIN)) != 0) {
         opts[n] = trees;
         opts[n++].validcb = on_tree;
@@ -328,7 +356,7 @@ static void options_fill(cfg_opt_t *opts, unsigned kinds, bool is_named)
     opts[n] = end;
 }
 
-#define OPTIONS_MAX (POLICY_KEY__COUNT + 6)
+#define OPTIONS_MAX (POLICY_KEY__COUNT + 7)
 
 int config_parse(struct config_drafts *d, const char *text, size_t size)
 {

@@ -26,9 +26,35 @@ static void text_show(const char *name, const char *text, uint32_t i, uint32_t c
     (void)fprintf(to, "%s\"%s\"%s", i > 0 ? ", " : "", text, i + 1 == count ? "}\n" : "");
 }
 
-static void profile_show(const struct policy_profile *p, bool is_named, FILE *to)
+/* Nothing of the base is left: an empty list, which is not the same as none. */
+static void empty_show(const char *name, bool is_left, FILE *to)
 {
-    if (is_named)
+    if (is_left)
+        (void)fprintf(to, "    %s = {}\n", name);
+}
+
+/* @base: of the kind, NULL for itself */
+static void lists_show(const struct policy_profile *p, const struct policy_profile *base, FILE *to)
+{
+    char limits[POLICY_LIMITS_SIZE];
+
+    policy_limits_text(p->required, limits);
+    if (p->required != 0)
+        (void)fprintf(to, "    required = {%s}\n", limits);
+    empty_show("required", p->required == 0 && base && base->required != 0, to);
+    for (uint32_t i = 0; i < p->tree_count; i++)
+        text_show("trees", p->trees[i], i, p->tree_count, to);
+    empty_show("trees", p->tree_count == 0 && base && base->tree_count > 0, to);
+    for (uint32_t i = 0; i < p->skill_count; i++)
+        text_show("skills", p->skills[i], i, p->skill_count, to);
+    empty_show("skills", p->skill_count == 0 && base && base->skill_count > 0, to);
+}
+
+/* @base: likewise */
+static void profile_show(const struct policy_profile *p, const struct policy_profile *base,
+                         FILE *to)
+{
+    if (base)
         (void)fprintf(to, "profile %s {\n    base = %s\n", p->name, policy_kind_names[p->kind]);
     else
         (void)fprintf(to, "%s {\n", p->name);
@@ -40,10 +66,7 @@ static void profile_show(const struct policy_profile *p, bool is_named, FILE *to
         policy_value_text((enum policy_key)key, p->values[key], text);
         (void)fprintf(to, "    %s = %s\n", policy_keys[key].name, text);
     }
-    for (uint32_t i = 0; i < p->tree_count; i++)
-        text_show("trees", p->trees[i], i, p->tree_count, to);
-    for (uint32_t i = 0; i < p->skill_count; i++)
-        text_show("skills", p->skills[i], i, p->skill_count, to);
+    lists_show(p, base, to);
     ids_show("uids", p->uids, p->uid_count, to);
     ids_show("gids", p->gids, p->gid_count, to);
     (void)fprintf(to, "}\n");
@@ -111,8 +134,11 @@ static void disk_show(const struct policy_disk *disk, FILE *to)
 
 int policy_show(const struct policy *policy, FILE *to)
 {
-    for (uint32_t i = 0; i < policy->count; i++)
-        profile_show(&policy->profiles[i], i >= POLICY_KIND__COUNT, to);
+    for (uint32_t i = 0; i < policy->count; i++) {
+        const struct policy_profile *p = &policy->profiles[i];
+
+        profile_show(p, i >= POLICY_KIND__COUNT ? &policy->profiles[p->kind] : NULL, to);
+    }
     net_show(&policy->net, to);
     disk_show(&policy->disk, to);
     return ferror(to) ? -EIO : 0;
@@ -130,6 +156,8 @@ static void example_section(enum policy_kind kind, FILE *to)
         (void)snprintf(line, sizeof(line), "#    %s = %s", policy_keys[key].name, value);
         (void)fprintf(to, "%-32s # %s\n", line, policy_keys[key].text);
     }
+    (void)fprintf(to, "%-32s # of %s: nothing starts where no group keeps it\n",
+                  "#    required = {}", kind == POLICY_USER ? "memory, pids" : "memory, pids, cpu");
     if (kind != POLICY_USER) {
         (void)fprintf(to, "%-32s # directories of the host, to be read at the same path\n",
                       "#    trees = {}");

@@ -217,6 +217,32 @@ void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY
     units_text(units, value, ret_text);
 }
 
+void policy_limits_text(uint32_t limits, char ret_text[POLICY_LIMITS_SIZE])
+{
+    size_t n = 0;
+
+    ret_text[0] = '\0';
+    for (unsigned i = 0; i < WIRE_LIMIT__COUNT; i++) {
+        if ((limits & (1u << i)) != 0)
+            n += (size_t)snprintf(ret_text + n, POLICY_LIMITS_SIZE - n, "%s%s", n > 0 ? ", " : "",
+                                  policy_limit_names[i]);
+    }
+}
+#define LIMIT_LENGTH(id, key) +sizeof(key) + 1 /* ", ", instead of its NUL */
+_Static_assert(WIRE_LIMITS(LIMIT_LENGTH) <= POLICY_LIMITS_SIZE + 1, "all of them fit");
+#undef LIMIT_LENGTH
+
+uint32_t policy_limits_of(enum policy_kind kind)
+{
+    uint32_t limits = 0;
+
+#define LIMIT_KEY(id, key)                                                                         \
+    limits |= policy_key_is_of(POLICY_KEY_##id, kind) ? (uint32_t)WIRE_LIMIT_##id : 0u;
+    WIRE_LIMITS(LIMIT_KEY)
+#undef LIMIT_KEY
+    return limits;
+}
+
 void policy_time_text(uint64_t ms, char ret_text[POLICY_VALUE_SIZE])
 {
     units_text(time_units, ms, ret_text);

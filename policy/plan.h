@@ -131,6 +131,9 @@ struct plan {
     char user_profile[NAME_SIZE];
     uint32_t wall_ms; /* of a run */
     uint32_t cpu_ms;  /* processor time of all of a run together; 0: no limit */
+    /* Bits of enum wire_limit, by the one profile and the other: what no control group keeps
+     * refuses the run or session. */
+    uint32_t required, user_required;
     struct plan_cgroup leaf;
     struct plan_cgroup user; /* all runs and sessions of the user */
     uint32_t rlimit_count;
@@ -180,6 +183,20 @@ struct plan_ask {
 int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid,
                 const uint32_t *gids, size_t count, const struct plan_ask *ask,
                 struct plan *ret_plan, const char **ret_field);
+
+#define PLAN_UNMET_SIZE WIRE_PATH_SIZE
+
+/**
+ * plan_unmet() - Is a limit required that nothing keeps?
+ * @asked:    Bits of enum wire_limit that the caller requires, besides the policy
+ * @kept:     Likewise: control groups of this host keep it. A watch does not: what is taken between
+ *            two looks is taken
+ * @ret_text: If so: which, and who requires it; ASCII
+ *
+ * Return: true if there is one.
+ */
+bool plan_unmet(const struct plan *plan, uint32_t asked, uint32_t kept,
+                char ret_text[PLAN_UNMET_SIZE]);
 
 #define PLAN_OWN_MAX (PLAN_PLACE__COUNT + 1)
 

@@ -13,6 +13,12 @@ const struct policy_key_info policy_keys[POLICY_KEY__COUNT] = {
 #undef KEY_INFO
 };
 
+const char *const policy_limit_names[WIRE_LIMIT__COUNT] = {
+#define LIMIT_NAME(id, key) [WIRE_LIMIT_BIT_##id] = key,
+    WIRE_LIMITS(LIMIT_NAME)
+#undef LIMIT_NAME
+};
+
 const char *const policy_kind_names[POLICY_KIND__COUNT] = {
 #define KIND_NAME(id, name) [POLICY_##id] = name,
     POLICY_KINDS(KIND_NAME)

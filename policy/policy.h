@@ -20,6 +20,7 @@
 
 #include "common/skill.h"
 #include "common/str.h"
+#include "common/wire.h"
 #include "policy/prefix.h"
 
 #define POLICY_PROFILES_MAX 64u
@@ -135,6 +136,8 @@ struct policy_key_info {
 
 extern const struct policy_key_info policy_keys[POLICY_KEY__COUNT];
 extern const char *const policy_kind_names[POLICY_KIND__COUNT];
+/* Keys of what control groups limit, in the order of their bits. */
+extern const char *const policy_limit_names[WIRE_LIMIT__COUNT];
 
 static inline bool policy_key_is_of(enum policy_key key, enum policy_kind kind)
 {
@@ -145,6 +148,7 @@ struct policy_profile {
     char name[NAME_SIZE];
     enum policy_kind kind;
     uint64_t values[POLICY_KEY__COUNT]; /* 0 where a key is not of this kind */
+    uint32_t required; /* bits of enum wire_limit: nothing starts where no control group has it */
     uint32_t tree_count, skill_count, uid_count, gid_count;
     char trees[POLICY_TREES_MAX][POLICY_TREE_SIZE]; /* absolute paths, read-only in the tree */
     char skills[POLICY_SKILLS_MAX][SKILL_SIZE];     /* NAME@HASH; NAME where nobody pinned it */
@@ -292,6 +296,14 @@ int policy_value_parse(enum policy_key key, const char *text, uint64_t *ret_valu
 
 /* The shortest text that policy_value_parse() takes for this value. */
 void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY_VALUE_SIZE]);
+
+#define POLICY_LIMITS_SIZE 32
+
+/* "memory, pids". @limits: bits of enum wire_limit */
+void policy_limits_text(uint32_t limits, char ret_text[POLICY_LIMITS_SIZE]);
+
+/* Those that a profile of this kind has, as bits of enum wire_limit. */
+uint32_t policy_limits_of(enum policy_kind kind);
 
 /* The same of a time that is no key of a profile, in milliseconds, with its bounds. */
 int policy_time_parse(const char *text, uint64_t least_ms, uint64_t most_ms, uint32_t *ret_ms,

@@ -154,6 +154,8 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
          * shell outlives the program that took all memory. */
         .oom_group = kind == POLICY_RUN,
     };
+    p.required = mine->required;
+    p.user_required = all->required;
     rlimits_fill(&p, v, ask);
     sizes_fill(&p, v);
     p.disk = (struct plan_size){u[POLICY_KEY_DISK], u[POLICY_KEY_DISK_FILES]};
@@ -163,6 +165,30 @@ int policy_plan(const struct policy *policy, enum policy_kind kind, uint32_t uid
     memcpy(p.skills, mine->skills, sizeof(p.skills));
     *ret_plan = p;
     return 0;
+}
+
+bool plan_unmet(const struct plan *plan, uint32_t asked, uint32_t kept,
+                char ret_text[PLAN_UNMET_SIZE])
+{
+    const struct {
+        uint32_t limits;
+        const char *profile; /* NULL: the run itself */
+    } by[] = {
+        {asked, NULL}, {plan->required, plan->profile}, {plan->user_required, plan->user_profile}};
+
+    for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+        char limits[POLICY_LIMITS_SIZE];
+
+        if ((by[i].limits & ~kept) == 0)
+            continue;
+        policy_limits_text(by[i].limits & ~kept & WIRE_LIMIT_ALL, limits);
+        (void)snprintf(ret_text, PLAN_UNMET_SIZE,
+                       "%s: no control group here limits that, and the %s requires it%s%s%s",
+                       limits, by[i].profile ? "policy" : "run", by[i].profile ? " (" : "",
+                       by[i].profile ? by[i].profile : "", by[i].profile ? ")" : "");
+        return true;
+    }
+    return false;
 }
 
 size_t plan_own(const struct plan *plan, struct plan_entry ret_entries[PLAN_OWN_MAX])

@@ -336,6 +336,7 @@ static void policy_again(struct daemon *d, struct config_error *error)
     if (policy_load(&d->monitor, error) == 0) {
         log_info("policy read again profiles=%u", d->monitor.policy->count);
         disk_look(d->monitor.disk);
+        policy_limits_look(&d->monitor);
         notify_send("STATUS=");
         return;
     }
@@ -512,6 +513,7 @@ int main(int argc, char *argv[])
     r = cgroup_new(&d.groups, &d.monitor.cgroup, &what);
     if (r < 0)
         return start_failed(what, r);
+    policy_limits_look(&d.monitor);
     r = proc_watch_init();
     if (r < 0)
         log_warning(

@@ -18,6 +18,8 @@
 
 #include "common/cleanup.h"
 #include "common/fd.h"
+#include "sessiond/monitor/cgroup.h"
+#include "sessiond/shared/log.h"
 
 #include "common/banned.h"
 
@@ -82,4 +84,21 @@ int policy_load(struct monitor *m, struct config_error *ret_e)
     free((void *)(uintptr_t)m->policy);
     m->policy = policy;
     return 0;
+}
+
+void policy_limits_look(const struct monitor *m)
+{
+    uint32_t kept = cgroup_limits(m->cgroup);
+
+    for (uint32_t i = 0; i < m->policy->count; i++) {
+        const struct policy_profile *p = &m->policy->profiles[i];
+        char limits[POLICY_LIMITS_SIZE];
+
+        if ((p->required & ~kept) == 0)
+            continue;
+        policy_limits_text(p->required & ~kept, limits);
+        log_error("no control group here limits what the policy requires: nothing starts "
+                  "profile=%s required=\"%s\"",
+                  p->name, limits);
+    }
 }

@@ -17,4 +17,7 @@
  */
 int policy_load(struct monitor *m, struct config_error *ret_e);
 
+/* Say which profiles require a limit that no control group here keeps: nothing starts by them. */
+void policy_limits_look(const struct monitor *m);
+
 #endif

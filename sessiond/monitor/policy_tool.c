@@ -105,6 +105,12 @@ static void kind_explain(const struct policy *policy, enum policy_kind kind, con
         policy_value_text((enum policy_key)key, value_in(&plan, p, (enum policy_key)key), text);
         (void)printf("%-5s %-14s %s\n", name, policy_keys[key].name, text);
     }
+    if (p->required != 0) {
+        char limits[POLICY_LIMITS_SIZE];
+
+        policy_limits_text(p->required, limits);
+        (void)printf("%-5s %-14s %s\n", name, "required", limits);
+    }
     for (uint32_t i = 0; i < p->tree_count; i++)
         (void)printf("%-5s %-14s %s\n", name, "tree", p->trees[i]);
     for (uint32_t i = 0; i < p->skill_count; i++)

@@ -382,6 +382,7 @@ void run_start(struct monitor *m, const struct run_owner *owner, const struct wi
                struct msg_extra *extra)
 {
     const char *fault = request_fault(owner, msg);
+    char unmet[PLAN_UNMET_SIZE];
     struct plan plan;
     struct run *run;
 
@@ -396,10 +397,14 @@ void run_start(struct monitor *m, const struct run_owner *owner, const struct wi
         run_answer_failed(owner, msg->head.tag, WIRE_STEP_REQUEST, EINVAL, fault);
         return;
     }
-    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup)) ||
-        (msg->limits_required & ~cgroup_limits(m->cgroup)) != 0) {
+    if (!request_mode_is_met(msg->cgroup_mode, cgroup_mode(m->cgroup))) {
         run_answer_failed(owner, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP,
-                          "limits that are required");
+                          "the mode that is asked for");
+        return;
+    }
+    if (plan_unmet(&plan, msg->limits_required, cgroup_limits(m->cgroup), unmet)) {
+        log_notice("a run is refused uid=%u what=%s", msg->uid, unmet);
+        run_answer_failed(owner, msg->head.tag, WIRE_STEP_CGROUP, ENOTSUP, unmet);
         return;
     }
     run = m->run_count < WIRE_RUNS_MAX ? run_new(m, owner, msg, &plan) : NULL;

@@ -205,6 +205,21 @@ void session_end(struct session *s, enum wire_session_end end)
     }
 }
 
+/* The login hears no more than whether it is worth trying again. */
+static void denied_say(struct session *s, enum wire_step step, int error)
+{
+    const bool is_limit = (step == WIRE_STEP_CGROUP || step == WIRE_STEP_DISK) && error == ENOTSUP;
+    struct session_head head = {
+        .version = SESSION_WIRE_VERSION,
+        .type = SESSION_DENIED,
+        .size_bytes = sizeof(head),
+        .reserved = is_limit ? SESSION_DENIED_LIMIT : SESSION_DENIED_ANY,
+    };
+
+    if (s->conn >= 0)
+        (void)msg_send(s->conn, &head, sizeof(head), NULL, 0);
+}
+
 /* There will be no session: tell the login, and the api if it allowed one. May free it. */
 void session_deny(struct session *s, enum wire_step step, int error, const char *what)
 {
@@ -222,7 +237,7 @@ void session_deny(struct session *s, enum wire_step step, int error, const char 
         str_cut(msg.what, sizeof(msg.what), what);
         core_send(s->monitor->core, &msg.head);
     }
-    session_say(s, SESSION_DENIED);
+    denied_say(s, step, error);
     session_end(s, WIRE_SESSION_END_KILLED);
 }
 
@@ -518,6 +533,7 @@ void session_answer(struct monitor *m, const struct wire_session_answer *msg)
 void session_allow(struct session *s, const struct wire_session_answer *msg)
 {
     struct monitor *m = s->monitor;
+    char unmet[PLAN_UNMET_SIZE];
     const char *fault;
 
     if (msg->verdict != WIRE_SESSION_ALLOW) {
@@ -548,6 +564,10 @@ void session_allow(struct session *s, const struct wire_session_answer *msg)
     s->state = STATE_CANARY;
     if (session_timer(s, SETUP_LIMIT_MS) < 0) {
         session_deny(s, WIRE_STEP_CANARY, ENOMEM, "");
+        return;
+    }
+    if (plan_unmet(&s->request.plan, 0, cgroup_limits(m->cgroup), unmet)) {
+        session_deny(s, WIRE_STEP_CGROUP, ENOTSUP, unmet);
         return;
     }
     disk_start(s);

@@ -3,10 +3,13 @@
 #
 # Runs twice: in the lab of test_cgroup.py, with control groups, and in one without, where sessiond
 # looks at the processes of a run instead.
+import os
+
 import pytest
 
 import lab
 from test_cgroup import MODE
+from test_policy import LOG, log_from, policy, policy_goes  # noqa: F401
 
 MIB = 1 << 20
 LONG = {"wall_ms": 60000}
@@ -156,6 +159,52 @@ def test_only_limits_that_there_are_can_be_required():
         with pytest.raises(lab.Refused) as refused:
             python("print(1)", required=wrong)
         assert refused.value.answer.body["field"] == "limits.required"
+
+
+NO_LIMIT = ("atelier: no session can start: a limit that has to hold here cannot be kept; tell whoever runs "
+            "this host.")
+
+
+def by_policy(who):
+    return f"no control group here limits that, and the policy requires it ({who})"
+
+
+def login_of(user):
+    return lab.ssh(user, lab.code_of(user), "echo in", options=("LogLevel=INFO",))
+
+
+@pytest.mark.usefixtures("policy_goes")
+def test_a_limit_that_the_policy_requires_and_that_no_group_keeps_refuses_runs_and_sessions():
+    uid = lab.uid_of("alice")
+    offset = os.path.getsize(LOG)
+    policy("login { required = {memory, pids} }\n"
+           f"profile strict {{ base = run\n required = {{cpu}}\n uids = {{{uid}}} }}\n")
+    said = "nothing starts profile=login required=\"memory, pids\""
+    if IS_GROUPED:
+        assert login_of("alice").stdout == "in\n" and python("print(1)").status == "ok"
+        assert said not in log_from(offset)
+        return
+    assert said in log_from(offset)
+    login = login_of("alice")
+    # One sentence, and nothing of the host in it; the rest is ssh's own.
+    assert login.stdout == f"{NO_LIMIT}\n" and login.returncode != 0
+    assert "memory" not in login.stderr and "group" not in login.stderr
+    why = f"memory, pids: {by_policy('login')}"
+    assert f"a login is denied uid={uid} " in log_from(offset) and why in log_from(offset)
+    with open("/run/lab/sessiond-api.log", encoding="utf-8") as log:
+        assert f"session failed: Could not make the control group: {why}" in log.read()
+    run = python("print(1)")
+    assert (run.status, run.end["step"]) == ("setup_failed", "cgroup"), run.end
+    assert f"cpu: {by_policy('strict')}" in run.end["message"]
+    assert lab.run(["/bin/true"], user="carol").status == "ok"
+    # The same without the key.
+    policy(f"profile strict {{ base = run\n uids = {{{uid}}} }}\n")
+    assert login_of("alice").stdout == "in\n" and python("print(1)").status == "ok"
+    # What is required of all of a user's together is required of each.
+    policy(f"profile all {{ base = user\n required = {{memory}}\n uids = {{{uid}}} }}\n")
+    assert login_of("alice").stdout == f"{NO_LIMIT}\n" and python("print(1)").status == "setup_failed"
+    assert login_of("carol").stdout == "in\n"
+
 
 def test_what_keeps_memory_and_processes_is_told():
     start = python("print(1)").find("start")[0]

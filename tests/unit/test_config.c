@@ -302,6 +302,12 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"profile a {\n base = a }", ":2: profile a: base: it is its own base"},
         {"profile a {\n base = login\n wall = 3s\n}",
          ":3: profile a: wall: a profile of kind login has no such key"},
+        {"run {\n required = {memory,\n disk}\n}",
+         ":3: run: required: 'disk' is none of memory, pids, cpu"},
+        {"login { required = {\"\"} }", ":1: login: required: '' is none of memory, pids, cpu"},
+        {"user {\n required = {pids, cpu}\n}", ":2: user: required: kind user has no key cpu"},
+        {"profile a {\n base = user\n required = {cpu}\n}",
+         ":3: profile a: required: kind user has no key cpu"},
         {"profile a {\n base = user\n trees = {/opt/a}\n}",
          ":3: profile a: trees: a profile of kind user has no such key"},
         {"run {\n memory = 64M\n}", ":2: run: tmp: 128M is more than memory, which is 64M"},
@@ -625,6 +631,69 @@ static char *file_text(const char *name)
     return text;
 }
 
+static void assert_required(const char *text, const char *name, uint32_t want)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&shown, &size);
+
+    assert_int_equal(read_text(text, &policy), 0);
+    assert_int_equal(profile_of(&policy, name)->required, want);
+    /* And it can be read back. */
+    assert_non_null(f);
+    assert_int_equal(policy_show(&policy, f), 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(read_text(shown, &other), 0);
+    assert_int_equal(profile_of(&other, name)->required, want);
+    free(shown);
+}
+
+/* A profile without trees, of a base that has some: shown and read back it has none. */
+static void an_empty_list_is_shown(void **state)
+{
+    static const char text[] = "run { trees = {/opt/a} skills = {plot} required = {cpu} }\n"
+                               "profile a { base = run trees = {} skills = {} required = {} }\n"
+                               "profile b { base = run }\n"
+                               "profile c { base = login }\n";
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&shown, &size);
+
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(read_text(text, &policy), 0);
+    assert_int_equal(profile_of(&policy, "a")->tree_count, 0);
+    assert_int_equal(policy_show(&policy, f), 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(read_text(shown, &other), 0);
+    for (uint32_t i = 0; i < policy.count; i++) {
+        const struct policy_profile *p = &policy.profiles[i], *q = profile_of(&other, p->name);
+
+        assert_int_equal(p->tree_count, q->tree_count);
+        assert_int_equal(p->skill_count, q->skill_count);
+        assert_int_equal(p->required, q->required);
+    }
+    free(shown);
+}
+
+static void what_is_required_is_inherited_until_it_is_said_again(void **state)
+{
+#define BASE "run { required = {memory, cpu} }\n"
+    (void)state;
+    assert_required("", "run", 0);
+    assert_required(BASE, "run", WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU);
+    assert_required(BASE, "login", 0);
+    assert_required(BASE, "user", 0);
+    assert_required("user { required = {pids, memory, pids} }", "user",
+                    WIRE_LIMIT_MEMORY | WIRE_LIMIT_PIDS);
+    assert_required(BASE "profile a { base = run }", "a", WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU);
+    assert_required(BASE "profile a { base = run required = {pids} }", "a", WIRE_LIMIT_PIDS);
+    assert_required(BASE "profile a { base = run required = {} }", "a", 0);
+    assert_required(BASE "run { required = {} }", "run", 0);
+    assert_required(BASE "run { required = {cpu} }", "run", WIRE_LIMIT_CPU);
+#undef BASE
+}
+
 static void the_example_is_made_from_the_table(void **state)
 {
     char *shipped = file_text("data/atelier.conf.example"), *made = NULL;
@@ -785,6 +854,8 @@ int main(void)
         cmocka_unit_test(only_its_owner_may_write_to_a_policy),
         cmocka_unit_test(a_policy_is_a_regular_file),
         cmocka_unit_test(a_file_has_an_end),
+        cmocka_unit_test(an_empty_list_is_shown),
+        cmocka_unit_test(what_is_required_is_inherited_until_it_is_said_again),
         cmocka_unit_test(the_example_is_made_from_the_table),
         cmocka_unit_test(the_manual_has_a_row_for_each_key),
         cmocka_unit_test(no_file_is_too_wrong),

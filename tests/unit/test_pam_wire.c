@@ -202,6 +202,10 @@ static void denied_is_no_protocol_error(void **state)
     o->head.type = SESSION_DENIED;
     o->head.size_bytes = sizeof(o->head);
     assert_int_equal(open_check(o, sizeof(o->head), &extra), -EACCES);
+    o->head.reserved = SESSION_DENIED_LIMIT;
+    assert_int_equal(open_check(o, sizeof(o->head), &extra), -ENOTSUP);
+    o->head.reserved = UINT32_MAX; /* of a newer sessiond */
+    assert_int_equal(open_check(o, sizeof(o->head), &extra), -EACCES);
 }
 
 /* --- daemons --- */

@@ -455,6 +455,49 @@ static void every_control_group_is_tighter_than_what_is_around_it(void **state)
     }
 }
 
+static void assert_unmet(const struct plan *plan, uint32_t asked, uint32_t kept, const char *want)
+{
+    char text[PLAN_UNMET_SIZE] = "";
+
+    assert_int_equal(plan_unmet(plan, asked, kept, text), want != NULL);
+    assert_string_equal(text, want ? want : "");
+}
+
+static void what_is_required_and_not_kept_is_named_with_who_requires_it(void **state)
+{
+#define NOBODY ": no control group here limits that, and the "
+    struct plan mine, others, login;
+
+    (void)state;
+    profiles_add();
+    policy.profiles[POLICY_USER].required = WIRE_LIMIT_PIDS;
+    policy.profiles[3].required = WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU; /* small, of 10001 */
+    mine = plan_of(POLICY_RUN, 10001, 10003, 0);
+    others = plan_of(POLICY_RUN, 10002, 10003, 0);
+    login = plan_of(POLICY_LOGIN, 10001, 10020, 0); /* guests */
+    assert_unmet(&mine, 0, WIRE_LIMIT_ALL, NULL);
+    assert_unmet(&mine, WIRE_LIMIT_ALL, WIRE_LIMIT_ALL, NULL);
+    assert_unmet(&mine, 0, 0, "memory, cpu" NOBODY "policy requires it (small)");
+    assert_unmet(&mine, 0, WIRE_LIMIT_MEMORY, "cpu" NOBODY "policy requires it (small)");
+    assert_unmet(&mine, 0, WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU,
+                 "pids" NOBODY "policy requires it (user)");
+    assert_unmet(&mine, WIRE_LIMIT_CPU, 0, "cpu" NOBODY "run requires it");
+    assert_unmet(&others, 0, WIRE_LIMIT_PIDS, NULL);
+    assert_unmet(&others, 0, WIRE_LIMIT_MEMORY, "pids" NOBODY "policy requires it (user)");
+    assert_unmet(&login, 0, 0, NULL);
+    assert_unmet(&login, WIRE_LIMIT_ALL, 0, "memory, pids, cpu" NOBODY "run requires it");
+    /* Not cut, with the longest name there is. */
+    memset(mine.profile, 'p', sizeof(mine.profile) - 1);
+    mine.required = WIRE_LIMIT_ALL;
+    {
+        char text[PLAN_UNMET_SIZE];
+
+        assert_true(plan_unmet(&mine, 0, 0, text));
+        assert_string_equal(text + strlen(text) - 2, "p)");
+    }
+#undef NOBODY
+}
+
 static void a_run_sees_only_the_systems_accounts(void **state)
 {
     static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n"
@@ -512,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_total_is_above_whatever_a_profile_says),
         cmocka_unit_test(who_asks_for_more_time_than_there_is_gets_nothing),
         cmocka_unit_test(every_control_group_is_tighter_than_what_is_around_it),
+        cmocka_unit_test(what_is_required_and_not_kept_is_named_with_who_requires_it),
         cmocka_unit_test(a_run_sees_only_the_systems_accounts),
         cmocka_unit_test(resolv_conf_names_the_resolvers_in_order),
     };
