@@ -100,7 +100,8 @@ static const struct argp names_argp = {
 static const struct argp explain_argp = {
     .parser = policy_parse,
     .args_doc = "NAME [FILE]",
-    .doc = "Show what a user gets in runs and sessions and altogether, and which profile says so."};
+    .doc = "Show what a user gets in runs and sessions and altogether, and which profile says so; "
+           "then what is the same for everybody: network and disk."};
 
 int cmd_policy_check(struct options *opt, int argc, char **argv)
 {

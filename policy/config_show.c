@@ -72,42 +72,49 @@ static void profile_show(const struct policy_profile *p, const struct policy_pro
     (void)fprintf(to, "}\n");
 }
 
-/* Without the braces of a list: its entries. */
-static void net_value_show(const struct policy_net *net, enum policy_net_key key, FILE *to)
+bool policy_net_text(const struct policy_net *net, enum policy_net_key key, uint32_t i,
+                     char ret_text[POLICY_ALLOW_TEXT_SIZE])
 {
-    char text[POLICY_ALLOW_TEXT_SIZE];
-
     switch (key) {
     case POLICY_NET_KEY_DENY:
-        for (uint32_t i = 0; i < net->deny_count; i++) {
-            prefix_text(&net->deny[i], text);
-            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", text);
-        }
-        break;
+        if (i < net->deny_count)
+            prefix_text(&net->deny[i], ret_text);
+        return i < net->deny_count;
     case POLICY_NET_KEY_DENY_ON_LINK:
-        (void)fputs(net->deny_on_link ? "true" : "false", to);
-        break;
+        (void)snprintf(ret_text, POLICY_ALLOW_TEXT_SIZE, "%s",
+                       net->deny_on_link ? "true" : "false");
+        return i == 0;
     case POLICY_NET_KEY_EGRESS:
-        (void)fputs(net->egress == POLICY_EGRESS_LISTED ? "listed" : "public", to);
-        break;
+        (void)snprintf(ret_text, POLICY_ALLOW_TEXT_SIZE, "%s",
+                       net->egress == POLICY_EGRESS_LISTED ? "listed" : "public");
+        return i == 0;
     case POLICY_NET_KEY_ALLOW:
-        for (uint32_t i = 0; i < net->allow_count; i++) {
-            policy_allow_text(&net->allow[i], text);
-            (void)fprintf(to, "%s\"%s\"", i > 0 ? ", " : "", text);
-        }
-        break;
+        if (i < net->allow_count)
+            policy_allow_text(&net->allow[i], ret_text);
+        return i < net->allow_count;
     case POLICY_NET_KEY_CONNECTIONS:
-        (void)fprintf(to, "%u", net->connections);
-        break;
+        (void)snprintf(ret_text, POLICY_ALLOW_TEXT_SIZE, "%u", net->connections);
+        return i == 0;
     case POLICY_NET_KEY__COUNT:
         break;
     }
+    return false;
 }
 
 static bool is_list(enum policy_net_key key)
 {
     return policy_net_keys[key].type == POLICY_NET_NETWORKS ||
            policy_net_keys[key].type == POLICY_NET_DESTINATIONS;
+}
+
+/* Without the braces of a list: its entries. */
+static void net_value_show(const struct policy_net *net, enum policy_net_key key, FILE *to)
+{
+    const char *quote = is_list(key) ? "\"" : "";
+    char text[POLICY_ALLOW_TEXT_SIZE];
+
+    for (uint32_t i = 0; policy_net_text(net, key, i, text); i++)
+        (void)fprintf(to, "%s%s%s%s", i > 0 ? ", " : "", quote, text, quote);
 }
 
 static void net_show(const struct policy_net *net, FILE *to)

@@ -392,6 +392,15 @@ int config_read_file(const char *path, uid_t owner, struct policy *ret_policy,
 int policy_show(const struct policy *policy, FILE *to);
 
 /**
+ * policy_net_text() - A value of the network, as in a file
+ * @i: Of a list: which entry; else 0
+ *
+ * Return: false: there is none.
+ */
+bool policy_net_text(const struct policy_net *net, enum policy_net_key key, uint32_t i,
+                     char ret_text[POLICY_ALLOW_TEXT_SIZE]);
+
+/**
  * policy_loosened() - A line for each value that gives more than what is shipped
  *
  * "PROFILE: KEY is VALUE, shipped VALUE". Return: 0 or -EIO.

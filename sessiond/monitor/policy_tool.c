@@ -74,12 +74,19 @@ static uint64_t value_in(const struct plan *plan, const struct policy_profile *p
     }
 }
 
+/* Of a section a key and its value; an entry of a list has a line of its own. */
+static void line_print(const char *section, const char *key, const char *value)
+{
+    (void)printf("%-7s %-14s %s\n", section, key, value);
+}
+
 static void kind_explain(const struct policy *policy, enum policy_kind kind, const struct who *who)
 {
     const char *name = policy_kind_names[kind], *field;
     enum policy_kind of = kind == POLICY_USER ? POLICY_RUN : kind;
     const struct plan_ask nothing = {0};
     const struct policy_profile *p;
+    char text[NAME_SIZE + 24];
     enum policy_why why;
     struct plan plan;
     uint32_t gid;
@@ -88,33 +95,47 @@ static void kind_explain(const struct policy *policy, enum policy_kind kind, con
     (void)policy_plan(policy, of, who->uid, who->gids, who->count, &nothing, &plan, &field);
     switch (why) {
     case POLICY_WHY_SHIPPED:
-        (void)printf("%-5s %-14s %s\n", name, "profile", p->name);
+        (void)snprintf(text, sizeof(text), "%s", p->name);
         break;
     case POLICY_WHY_UID:
-        (void)printf("%-5s %-14s %s (uid %u)\n", name, "profile", p->name, who->uid);
+        (void)snprintf(text, sizeof(text), "%s (uid %u)", p->name, who->uid);
         break;
     case POLICY_WHY_GID:
-        (void)printf("%-5s %-14s %s (gid %u)\n", name, "profile", p->name, gid);
+        (void)snprintf(text, sizeof(text), "%s (gid %u)", p->name, gid);
         break;
     }
+    line_print(name, "profile", text);
     for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
-        char text[POLICY_VALUE_SIZE];
+        char value[POLICY_VALUE_SIZE];
 
         if (!policy_key_is_of((enum policy_key)key, kind))
             continue;
-        policy_value_text((enum policy_key)key, value_in(&plan, p, (enum policy_key)key), text);
-        (void)printf("%-5s %-14s %s\n", name, policy_keys[key].name, text);
+        policy_value_text((enum policy_key)key, value_in(&plan, p, (enum policy_key)key), value);
+        line_print(name, policy_keys[key].name, value);
     }
-    if (p->required != 0) {
-        char limits[POLICY_LIMITS_SIZE];
-
-        policy_limits_text(p->required, limits);
-        (void)printf("%-5s %-14s %s\n", name, "required", limits);
+    for (unsigned i = 0; i < WIRE_LIMIT__COUNT; i++) {
+        if ((p->required & (1u << i)) != 0)
+            line_print(name, "required", policy_limit_names[i]);
     }
     for (uint32_t i = 0; i < p->tree_count; i++)
-        (void)printf("%-5s %-14s %s\n", name, "tree", p->trees[i]);
+        line_print(name, "tree", p->trees[i]);
     for (uint32_t i = 0; i < p->skill_count; i++)
-        (void)printf("%-5s %-14s %s\n", name, "skill", p->skills[i]);
+        line_print(name, "skill", p->skills[i]);
+}
+
+/* What is the same for everybody. */
+static void host_explain(const struct policy *policy)
+{
+    char text[POLICY_ALLOW_TEXT_SIZE];
+
+    for (unsigned k = 0; k < POLICY_NET_KEY__COUNT; k++) {
+        enum policy_net_key key = (enum policy_net_key)k;
+
+        for (uint32_t i = 0; policy_net_text(&policy->net, key, i, text); i++)
+            line_print("network", policy_net_keys[key].name, text);
+    }
+    line_print("disk", "backend", policy_disk_names[policy->disk.backend]);
+    line_print("disk", "required", policy->disk.is_required ? "true" : "false");
 }
 
 static int explain(const struct policy *policy, const char *text)
@@ -128,6 +149,7 @@ static int explain(const struct policy *policy, const char *text)
     }
     for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
         kind_explain(policy, (enum policy_kind)kind, &who);
+    host_explain(policy);
     return 0;
 }
 

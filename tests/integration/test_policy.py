@@ -254,19 +254,29 @@ def test_a_profile_is_for_the_uids_and_groups_that_it_names():
     with lab.Session("dora") as live:
         assert live.facts()["receipt"]["rlimits"]["nofile"] == 202
     said = lab.command(sessiond(), "--explain-policy", f"{lab.uid_of('dora')}:{course}").stdout
-    assert f"run   profile        course (gid {course})\n" in said
-    assert "run   nofile         101\n" in said and "login nofile         202\n" in said
+    assert f"run     profile        course (gid {course})\n" in said
+    assert "run     nofile         101\n" in said and "login   nofile         202\n" in said
 
 
 def test_the_command_takes_names():
     course = next(group["gid"] for group in lab.api("GET", "/v1/groups").body["groups"]
                   if group["name"] == "course-a")
-    put(f"profile course {{ base = login pids = 44 gids = {{{course}}} }}\n")
+    put(f"profile course {{ base = login pids = 44 required = {{cpu, pids}} gids = {{{course}}} }}\n"
+        "network { deny = {203.0.113.0/24, \"2001:db8:5::/48\"} deny_on_link = true\n"
+        " egress = listed allow = {\"[2001:db8:1::2]:443\", data.example} connections = 99 }\n")
     assert lab.atelier("policy", "check").stdout == "/etc/atelier: fine, profiles: 4\n"
     mine = lab.atelier("policy", "explain", "dora").stdout.splitlines()
     other = lab.atelier("policy", "explain", "carol").stdout.splitlines()
-    assert f"login profile        course (gid {course})" in mine and "login pids           44" in mine
-    assert "login profile        login" in other and "login pids           256" in other
+    assert f"login   profile        course (gid {course})" in mine and "login   pids           44" in mine
+    assert "login   profile        login" in other and "login   pids           256" in other
+    assert [line.split()[2] for line in mine if line.startswith("login   required ")] == ["pids", "cpu"]
+    assert not [line for line in other if line.startswith("login   required ")]
+    # And what is the same for everybody.
+    assert mine[-9:] == other[-9:] == [
+        "network deny           203.0.113.0/24", "network deny           2001:db8:5::/48",
+        "network deny_on_link   true", "network egress         listed",
+        "network allow          [2001:db8:1::2]:443", "network allow          data.example",
+        "network connections    99", "disk    backend        auto", "disk    required       false"]
     # What is shown can be read again, and so can what is in force: not what was put down just now.
     for argv, count in (([sessiond(), "--show-policy"], 4), (["cat", IN_FORCE], 3)):
         shown = lab.command(*argv).stdout
