@@ -255,15 +255,6 @@ void net_spec_make(const struct net_config *config, struct net_room *room,
     cgroup_spec_make(config, room, spec);
 }
 
-int net_revision(const struct net_config *config, uint32_t *ret_revision)
-{
-    struct netrules_spec spec;
-    struct net_room room;
-
-    net_spec_make(config, &room, &spec);
-    return netrules_revision(&spec, ret_revision);
-}
-
 /* --- loading ------------------------------------------------------------------------------- */
 
 static int families_load(struct netrules_spec *spec, bool *ret_had, const char **ret_what)

@@ -53,9 +53,6 @@ void net_spec_make(const struct net_config *config, struct net_room *room,
 size_t net_denied(const struct net_config *config,
                   struct prefix ret_denied[NETRULES_DENIED_MAX + 1]);
 
-/* The revision of the rules as they would be loaded now. Return: as netrules_revision(). */
-int net_revision(const struct net_config *config, uint32_t *ret_revision);
-
 /**
  * net_load() - Load both families, each in one atomic step
  * @config:       has_no_cgroup_match is set if the host has none: then the rules are loaded without

@@ -158,13 +158,15 @@ static _Noreturn void look_main(struct net_look *look, const struct net_config *
         if (is_changed && p->is_held)
             p->found = NETRULES_FAULT_NONE;
     }
-    if (look->must_see_table)
-        net_table_keep(config, look->connections, &look->table);
+    if (is_held && (look->must_load || is_changed))
+        (void)netrules_revision(&spec, &look->revision);
     /* Whoever starts is told that this group is held: only if it is, in each family. */
     if (is_held)
         look->cgroup_id = room.cgroup_id;
     else if (room.cgroup_id != look->cgroup_id)
         look->cgroup_id = 0;
+    if (look->must_see_table)
+        net_table_keep(config, look->connections, &look->table);
     _exit(0);
 }
 
@@ -180,6 +182,7 @@ int net_look_start(struct net_look *look, const struct net_config *config, pid_t
         p->found = NETRULES_FAULT_NONE;
         p->error = -EINTR;
     }
+    look->revision = 0;
     look->table.was_loaded = look->table.is_held = false;
     look->table.error = -EINTR;
     pid = fork();

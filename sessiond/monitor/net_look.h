@@ -52,6 +52,9 @@ struct net_look {
     bool must_forget;     /* the normal forms, too: not for one that goes on with such a change */
     bool must_see_table;  /* look at the table, too */
     uint32_t connections; /* of one user, for the table */
+    /* Of this look: of the rules that it has loaded, if the host has them now; else 0. It is not
+     * computed by who sees the end: the policy may be another by then. */
+    uint32_t revision;
     /* From look to look: the group that the second jump is about (net_cgroup.h), or 0: none, or
      * the rules with it could not be loaded, and are at the next look. */
     uint64_t cgroup_id;

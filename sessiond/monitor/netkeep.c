@@ -56,7 +56,6 @@ struct netkeep {
     bool has_changed; /* what the rules are made of */
     bool must_forget; /* the normal forms: no look since has known of it */
     bool was_wanted, had_to_load, was_forgiven, had_changed; /* the same of the look under way */
-    uint32_t revision;                                       /* of what it holds the host to */
 
     int64_t began_ms;
     int64_t paid_ms;     /* looks so far have had their pauses at this time */
@@ -249,9 +248,8 @@ static bool reload_judge(struct netkeep *k)
     }
     if (k->was_forgiven)
         k->mends = NETKEEP_MENDS;
-    k->monitor->net_revision = k->revision;
     log_info("network rules %s revision=%u", k->was_forgiven ? "loaded again" : "changed",
-             k->revision);
+             k->monitor->net_revision);
     in_place(k);
     guard_ask(k->monitor->guard);
     return true;
@@ -293,7 +291,6 @@ static void group_judge(struct netkeep *k)
     else
         log_info("the rule by control group is about another group than before");
     m->net_cgroup = id;
-    (void)net_revision(k->config, &m->net_revision);
 }
 
 static void on_look_end(evutil_socket_t fd, short what, void *arg)
@@ -316,6 +313,8 @@ static void on_look_end(evutil_socket_t fd, short what, void *arg)
         cost_count(k, &usage);
     if (k->look->must_see_table)
         net_limit_seen(&k->monitor->net_limit, &k->look->table, k->look->connections);
+    if (k->look->revision != 0)
+        k->monitor->net_revision = k->look->revision;
     group_judge(k);
     has_mended = k->had_to_load ? reload_judge(k) : look_judge(k);
     if (was_wanted)
@@ -379,9 +378,6 @@ static void look_start(struct netkeep *k)
     k->was_forgiven = k->is_forgiven;
     k->has_news = k->is_wanted = k->must_load = k->has_changed = k->is_forgiven = false;
     k->is_cut = k->must_forget = false;
-    k->revision = k->monitor->net_revision;
-    if (k->had_changed)
-        (void)net_revision(k->config, &k->revision);
     k->began_ms = clock_ms();
     (void)event_del(k->due);
     r = net_look_start(k->look, k->config, &k->pid);

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 
 import firewall
@@ -13,6 +14,8 @@ import lab
 import pytest
 import test_network as runs
 from test_cgroup import MODE, leaf_dirs
+from test_netkeep import instead_of
+from test_policy import LOG, log_from, policy_goes, put  # noqa: F401
 
 HAS_TREE = MODE in ("v2", "v2-lite")
 pytestmark = pytest.mark.skipif(not HAS_TREE, reason="the lab has no version 2 tree of control groups")
@@ -117,8 +120,67 @@ def gone(top):
     return not os.path.exists(top)
 
 
-@pytest.mark.skipif(MODE != "v2-lite", reason="a version 2 group of its own has controllers, which whoever "
-                                              "made it gave it")
+def probe_is_back():
+    """It died with its group, and is started again a second later."""
+    lab.eventually(lambda: lab.run(["/bin/true"]).status == "ok", WITHIN_S)
+
+
+CALLS, PASS = "/run/lab/restores", "/run/lab/restores.pass"
+# A load waits until as many as it is the how manieth are let pass.
+IN_TURN = f"""echo >>{CALLS}
+mine=$(wc -l <{CALLS})
+while [ "$(cat {PASS})" -lt "$mine" ]; do sleep 0.05; done
+exec /usr/sbin/xtables-nft-multi iptables-restore"""
+
+NO_OWN_GROUP = pytest.mark.skipif(MODE != "v2-lite", reason="a version 2 group of its own has controllers, "
+                                                            "which whoever made it gave it")
+
+
+def let_pass(count):
+    with open(f"{PASS}.new", "w", encoding="ascii") as file:
+        file.write(f"{count}\n")
+    os.rename(f"{PASS}.new", PASS)
+
+
+def loads_begun():
+    with contextlib.suppress(FileNotFoundError), open(CALLS, encoding="ascii") as file:
+        return len(file.readlines())
+    return 0
+
+
+@NO_OWN_GROUP
+def test_the_revision_is_that_of_the_rules_which_are_loaded_and_not_of_a_policy_that_is_read(kept, policy_goes):
+    with public_run() as run:
+        top = os.path.dirname(os.path.dirname(group_of(run.receipt)))
+    before, none = lab.health()["net_revision"], lab.sessiond_says("there is no rule by control group now")
+    let_pass(0)
+    with instead_of("iptables-restore", IN_TURN):
+        try:
+            lab.eventually(lambda: gone(top), WITHIN_S)
+            lab.eventually(lambda: loads_begun() == 1, WITHIN_S)  # a look sees it, and is about to load
+            offset = os.path.getsize(LOG)
+            put('network { deny = {"203.0.113.77"} }\n')
+            os.kill(lab.service_pid("sessiond"), signal.SIGHUP)
+            lab.eventually(lambda: "policy read again" in log_from(offset))
+            assert lab.health()["net_revision"] == before
+            let_pass(2)  # its normal form, and the load; the next look's are not
+            lab.eventually(lambda: lab.sessiond_says("there is no rule by control group now") > none)
+            lab.eventually(lambda: loads_begun() == 3)
+            between = lab.health()["net_revision"]
+            assert not [line for line in lab.rules("iptables", "ATELIER") if "203.0.113.77" in line]
+        finally:
+            let_pass(1000)
+            os.makedirs(top, exist_ok=True)
+    lab.eventually(lambda: "network rules loaded again revision=" in log_from(offset))
+    assert [line for line in lab.rules("iptables", "ATELIER") if "203.0.113.77" in line]
+    assert between != before and f"loaded again revision={between}\n" not in log_from(offset)
+    lab.eventually(lambda: lab.health()["net_group"], WITHIN_S)
+    assert lab.health()["net_revision"] not in (before, between)
+    probe_is_back()
+    os.unlink(CALLS)
+
+
+@NO_OWN_GROUP
 def test_a_group_that_is_made_anew_is_held_again(kept):
     """The rule is about a group, not about its path: sessiond notices that it is another one."""
     def noticed():
@@ -132,6 +194,7 @@ def test_a_group_that_is_made_anew_is_held_again(kept):
     os.mkdir(top)
     lab.eventually(lambda: noticed() > before, WITHIN_S)
     lab.eventually(lambda: lab.health()["net_group"], WITHIN_S)
+    probe_is_back()
     with public_run() as run:
         assert os.path.dirname(os.path.dirname(group_of(run.receipt))) == top
         got = probe_in(group_of(run.receipt), STRANGER, *CLOSED)
