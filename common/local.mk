@@ -8,6 +8,7 @@ libcommon_la_SOURCES = \
 	%D%/image.h \
 	%D%/index_format.h \
 	%D%/index_read.c %D%/index_read.h \
+	%D%/near.c %D%/near.h \
 	%D%/pam_wire.h \
 	%D%/loop.c %D%/loop.h \
 	%D%/payload.c %D%/payload.h \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/near.h"
 #include "ctl/args.h"
 #include "ctl/cmd.h"
 #include "ctl/exit.h"
@@ -57,6 +58,28 @@ static const struct command *command_find(const char *noun, const char *verb)
     return NULL;
 }
 
+/* "there is no command 'usr'; did you mean user?" @noun: NULL: there is none. @word: NULL: none
+ * came after it. */
+static void command_refuse(struct argp_state *state, const char *noun, const char *word)
+{
+    const char *known[COMMAND_COUNT];
+    char hint[NEAR_HINT_SIZE];
+    size_t n = 0;
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (noun && strcmp(commands[i].noun, noun) == 0)
+            known[n++] = commands[i].verb;
+        else if (!noun && (n == 0 || strcmp(known[n - 1], commands[i].noun) != 0))
+            known[n++] = commands[i].noun;
+    }
+    (void)near_hint(word ? word : "", known, n, hint);
+    if (!word)
+        argp_error(state, "'%s' needs a second word; %s", noun, hint);
+    else
+        argp_error(state, "there is no command '%s%s%s'; %s", noun ? noun : "", noun ? " " : "",
+                   word, hint);
+}
+
 /* @noun: NULL: of all. */
 static void commands_write(FILE *out, const char *noun)
 {
@@ -81,7 +104,7 @@ static error_t command_parse(struct main_args *args, const char *noun, struct ar
     const char *verb = state->next < state->argc ? state->argv[state->next] : NULL;
 
     if (!has_noun(noun)) {
-        argp_error(state, "there is no command '%s'", noun);
+        command_refuse(state, NULL, noun);
         return EINVAL;
     }
     if (verb && strcmp(verb, "--help") == 0 && !command_find(noun, NULL)) {
@@ -92,9 +115,9 @@ static error_t command_parse(struct main_args *args, const char *noun, struct ar
     args->command = command_find(noun, verb);
     if (!args->command) {
         if (verb)
-            argp_error(state, "there is no command '%s %s'", noun, verb);
+            command_refuse(state, noun, verb);
         else
-            argp_error(state, "'%s' needs a second word", noun);
+            command_refuse(state, noun, NULL);
         return EINVAL;
     }
     args->first = args->command->verb ? state->next : state->next - 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/near.h"
 #include "policy/config_draft.h"
 
 #include "common/banned.h"
@@ -76,6 +77,17 @@ static int keys_take(struct config_drafts *d, const struct config_draft *draft,
     return required_take(d, draft, p) < 0 ? -EINVAL : lists_take(d, draft, p);
 }
 
+static int base_fault(struct config_drafts *d, const struct config_draft *draft)
+{
+    const char *known[POLICY_PROFILES_MAX];
+    char hint[NEAR_HINT_SIZE];
+
+    for (uint32_t i = 0; i < d->count; i++)
+        known[i] = d->drafts[i].name == draft->name ? NULL : d->drafts[i].name;
+    return config_fault(d, draft->base_at, "profile %s: base: there is no profile %s; %s",
+                        draft->name, draft->base, near_hint(draft->base, known, d->count, hint));
+}
+
 /*
  * Put a draft and the base that it needs into the policy, in the order in which they are needed.
  * The depth is that of the chain of bases, which is no longer than there are drafts.
@@ -93,8 +105,7 @@ static int draft_take(struct config_drafts *d, struct config_draft *draft, struc
         return config_fault(d, draft->made, "profile %s: base: it is missing", draft->name);
     base = draft_by_name(d, draft->base);
     if (!base)
-        return config_fault(d, draft->base_at, "profile %s: base: there is no profile %s",
-                            draft->name, draft->base);
+        return base_fault(d, draft);
     if (draft->is_open || depth > POLICY_PROFILES_MAX)
         return config_fault(d, draft->base_at, "profile %s: base: it is its own base", draft->name);
     draft->is_open = true;

@@ -10,19 +10,83 @@
 #include <string.h>
 
 #include "common/ids.h"
+#include "common/near.h"
 #include "policy/config_draft.h"
 
 #include "common/banned.h"
 
 static struct config_drafts *reading;
+static const cfg_opt_t *sections; /* of what is being read */
 
-/* What libconfuse itself finds, in its words. */
+/* --- what is not known --------------------------------------------------------------------- */
+
+#define KNOWN_MAX 48u
+
+static size_t names_of(const cfg_opt_t *opts, const char *ret_names[KNOWN_MAX])
+{
+    size_t n = 0;
+
+    for (const cfg_opt_t *o = opts; o && o->name && n < KNOWN_MAX; o++)
+        ret_names[n++] = o->name;
+    return n;
+}
+
+static bool has_name(const cfg_opt_t *opts, const char *name)
+{
+    while (opts && opts->name && strcmp(opts->name, name) != 0)
+        opts++;
+    return opts && opts->name;
+}
+
+/* "a key of run, login": of a profile only what no other section has. "" if none has it. */
+static void sections_with(const char *name, char ret_text[NEAR_HINT_SIZE])
+{
+    const char *where[KNOWN_MAX];
+    size_t count = 0, n;
+
+    for (const cfg_opt_t *s = sections; s->name && count < KNOWN_MAX; s++) {
+        if (has_name(s->subopts, name) && (count == 0 || strcmp(s->name, "profile") != 0))
+            where[count++] = s->name;
+    }
+    n = (size_t)snprintf(ret_text, NEAR_HINT_SIZE, "%s", count > 0 ? "it is a key of " : "");
+    for (size_t i = 0; i < count; i++)
+        n +=
+            (size_t)snprintf(ret_text + n, NEAR_HINT_SIZE - n, "%s%s", i > 0 ? ", " : "", where[i]);
+}
+_Static_assert((POLICY_KIND__COUNT + 3) * 10 + 16 < NEAR_HINT_SIZE, "all sections fit");
+
+/* @cfg: where it stands; the file itself is the section "root" of libconfuse */
+static void not_known(const cfg_t *cfg, const char *name, char *ret_text, size_t size)
+{
+    const bool is_top = strcmp(cfg->name, "root") == 0;
+    const char *known[KNOWN_MAX];
+    char hint[NEAR_HINT_SIZE];
+
+    sections_with(name, hint);
+    if (!hint[0])
+        (void)near_hint(name, known, names_of(cfg->opts, known), hint);
+    (void)snprintf(ret_text, size, "there is no %s '%.40s'; %s", is_top ? "section" : "key", name,
+                   hint);
+}
+
+/*
+ * What libconfuse itself finds, in its words; what is not known in ours.
+ * Source: src/confuse.c of libconfuse 3.3, cfg_parse_internal(): the one message with this format.
+ */
 static void on_error(cfg_t *cfg, const char *format, va_list ap)
 {
     struct config_place at = {.file = reading->file_count - 1};
-    char text[256], what[384];
+    char text[448], what[512];
 
-    (void)vsnprintf(text, sizeof(text), format, ap);
+    if (cfg && strcmp(format, "no such option '%s'") == 0) {
+        va_list copy;
+
+        va_copy(copy, ap);
+        not_known(cfg, va_arg(copy, const char *), text, sizeof(text));
+        va_end(copy);
+    } else {
+        (void)vsnprintf(text, sizeof(text), format, ap);
+    }
     for (char *c = text; *c; c++) {
         if (*c < ' ' || *c > '~')
             *c = '?';
@@ -375,6 +439,7 @@ int config_parse(struct config_drafts *d, const char *text, size_t size)
     int r = 0;
 
     reading = d;
+    sections = top;
     for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++) {
         const cfg_opt_t sec = CFG_SEC(policy_kind_names[kind], of[kind], CFGF_NONE);
 

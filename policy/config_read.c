@@ -31,7 +31,7 @@ const char *const config_dir = ATELIER_SYSCONF_DIR "/atelier";
 
 int config_fault(struct config_drafts *d, struct config_place at, const char *format, ...)
 {
-    char text[384];
+    char text[512];
     va_list ap;
 
     va_start(ap, format);

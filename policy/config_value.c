@@ -87,6 +87,11 @@ static int cpu_parse(const char *text, uint64_t *ret_v, char *ret_fault)
     return -EINVAL;
 }
 
+static bool can_be_none(enum policy_type type)
+{
+    return type == POLICY_TIME_CPU || type == POLICY_RATE;
+}
+
 static int unit_parse(enum policy_type type, const char *text, uint64_t *ret_v, char *ret_fault)
 {
     const struct unit *units = units_of(type);
@@ -99,8 +104,9 @@ static int unit_parse(enum policy_type type, const char *text, uint64_t *ret_v, 
             *ret_v = UINT64_MAX;
         return 0;
     }
-    (void)snprintf(ret_fault, FAULT_SIZE, "'%.40s' is not a number with one of the units %s", text,
-                   units == byte_units ? "K, M, G, T" : "ms, s, min, h");
+    (void)snprintf(ret_fault, FAULT_SIZE, "'%.40s' is not a number with one of the units %s%s",
+                   text, units == byte_units ? "K, M, G, T" : "ms, s, min, h",
+                   can_be_none(type) ? ", or none" : "");
     return -EINVAL;
 }
 
@@ -210,7 +216,7 @@ void policy_value_text(enum policy_key key, uint64_t value, char ret_text[POLICY
             ret_text[n - 1] = '\0';
         return;
     }
-    if ((type == POLICY_TIME_CPU || type == POLICY_RATE) && value == 0) {
+    if (can_be_none(type) && value == 0) {
         (void)snprintf(ret_text, POLICY_VALUE_SIZE, "none");
         return;
     }

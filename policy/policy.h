@@ -343,7 +343,7 @@ void policy_allow_text(const struct policy_allow *allow, char ret_text[POLICY_AL
 /* --- files, config_read.c */
 
 struct config_error {
-    char text[512]; /* "FILE:LINE: SECTION: KEY: what is wrong" */
+    char text[768]; /* "FILE:LINE: SECTION: KEY: what is wrong" */
 };
 
 /* Where the policy of this host is: SYSCONFDIR/atelier. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/near.h"
 #include "sessiond/api/value.h"
 
 #include "common/banned.h"
@@ -80,12 +81,17 @@ static int refuse_long(const struct json_in *in, const char *key, const json_t *
 }
 
 /* The key is foreign text itself. */
-static int refuse_key(const struct json_in *in, const char *key)
+static int refuse_key(const struct json_in *in, const char *key, const char *const keys[])
 {
-    char field[ERROR_FIELD_SIZE];
+    char field[ERROR_FIELD_SIZE], hint[NEAR_HINT_SIZE];
+    size_t count = 0;
 
+    while (keys[count])
+        count++;
+    (void)near_hint(key, keys, count, hint);
     (void)snprintf(field, sizeof(field), "%s%s", in->prefix, key);
-    return error_field(in->e, field, "%s%s is not a known key.", in->prefix, VALUE(key));
+    return error_field(in->e, field, "%s%s is not a known key%s%s%s.", in->prefix, VALUE(key),
+                       hint[0] ? " (" : "", hint, hint[0] ? ")" : "");
 }
 
 static bool is_listed(const char *key, const char *const keys[])
@@ -111,7 +117,7 @@ int json_in_only(const struct json_in *in, const char *const keys[])
     json_object_foreach(unconst(in->obj), key, value)
     {
         if (!is_listed(key, keys))
-            return refuse_key(in, key);
+            return refuse_key(in, key, keys);
     }
     return 0;
 }

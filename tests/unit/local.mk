@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: ISC
 # --- common, plan, descriptor checks
-check_PROGRAMS += test_common test_plan test_fdcheck test_skill
-TESTS += test_common test_plan test_fdcheck test_skill
+check_PROGRAMS += test_common test_near test_plan test_fdcheck test_skill
+TESTS += test_common test_near test_plan test_fdcheck test_skill
+test_near_SOURCES = %D%/test_near.c
+test_near_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_near_LDADD = libcommon.la $(CMOCKA_LIBS)
 test_skill_SOURCES = %D%/test_skill.c
 test_skill_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_skill_LDADD = libpolicy.la libcommon.la $(CONFUSE_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS)

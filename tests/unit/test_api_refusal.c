@@ -267,7 +267,9 @@ static void every_bad_row_is_kept_in_its_place(void **state)
         {1, "users[1].email", "users[1].email must be a string, not 7."},
         {2, "users[2].email", "The e-mail address A@b is that of users[0], too."},
         {4, "users[4]", "One of email, external_id and name must be given."},
-        {5, "users[5].x", "users[5].x is not a known key."},
+        {5, "users[5].x",
+         "users[5].x is not a known key (known: email, name, groups, expires_at, comment, "
+         "external_id)."},
         {6, "users[6].email", "The e-mail address a@B is that of users[0], too."},
     };
     struct import_input in;
