@@ -11,6 +11,7 @@
 #include "common/str.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/list.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
 
@@ -161,12 +162,12 @@ int caller_add_parse(struct options *opt, int argc, char **argv, unsigned flags,
     return 0;
 }
 
-static int caller_row(struct table *t, json_t *caller)
+static int caller_row(struct table *t, json_t *caller, bool is_short)
 {
     cleanup_free char *user = NULL;
     cleanup_free char *group_text = NULL;
     cleanup_free char *verb_text = NULL;
-    char created[TIME_TEXT_SIZE];
+    char created[TIME_TEXT_SIZE], day[LIST_TIME_SIZE];
     json_t *groups, *verbs;
     json_int_t uid, created_s;
     json_error_t error;
@@ -181,11 +182,13 @@ static int caller_row(struct table *t, json_t *caller)
     table_add(t, user);
     table_add(t, verb_text);
     table_add(t, group_text);
-    table_add(t, time_text(created_s, created));
+    (void)time_text(created_s, created);
+    table_add(t, is_short ? list_day(created, day) : created);
     return CTL_OK;
 }
 
 #define CALLER_COLUMNS 5
+#define COLUMN_GROUPS  3
 
 /* A failed look-up of a user is an answer about the host; a wrong argument is not. */
 static int exit_of_lookup(int r)
@@ -206,7 +209,7 @@ int cmd_caller_add(struct options *opt, int argc, char **argv)
     code = answer_get(opt, "POST", "/v1/callers", body, &a);
     if (code != CTL_OK || opt->json)
         return code;
-    code = caller_row(t, a.json);
+    code = caller_row(t, a.json, false);
     if (code == CTL_OK)
         table_print(t, stdout);
     return code;
@@ -217,12 +220,12 @@ int cmd_caller_list(struct options *opt, int argc, char **argv)
     static const char *const heads[CALLER_COLUMNS] = {"UID", "USER", "VERBS", "GROUPS", "CREATED"};
     cleanup_table struct table *t = table_new(CALLER_COLUMNS);
     cleanup_answer struct answer a = {0};
+    bool is_short = false;
     json_t *callers;
     size_t i;
     int code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL, "List the programs that may use the API.",
-                           NULL) < 0)
+    if (list_parse(opt, argc, argv, "List the programs that may use the API.", &is_short) < 0)
         return CTL_USAGE;
     code = answer_get(opt, "GET", "/v1/callers", NULL, &a);
     if (code != CTL_OK || opt->json)
@@ -233,11 +236,11 @@ int cmd_caller_list(struct options *opt, int argc, char **argv)
     for (i = 0; i < CALLER_COLUMNS; i++)
         table_add(t, heads[i]);
     for (i = 0; i < json_array_size(callers); i++) {
-        code = caller_row(t, json_array_get(callers, i));
+        code = caller_row(t, json_array_get(callers, i), is_short);
         if (code != CTL_OK)
             return code;
     }
-    table_print(t, stdout);
+    list_print(t, is_short, LIST_CUT(COLUMN_GROUPS));
     return CTL_OK;
 }
 

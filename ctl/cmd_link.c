@@ -7,6 +7,7 @@
 #include "common/str.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/list.h"
 #include "ctl/minted.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
@@ -117,11 +118,10 @@ int cmd_link_mint(struct options *opt, int argc, char **argv)
     return code;
 }
 
-#define LINK_COLUMNS 8
-
-static int link_row(struct table *t, json_t *link)
+static int link_row(struct table *t, json_t *link, bool is_short)
 {
     const char *id, *user, *purpose, *state, *created, *expires;
+    char day[LIST_TIME_SIZE], minute[LIST_TIME_SIZE];
     json_int_t uid, caller;
     json_error_t error;
     json_t *used;
@@ -135,8 +135,10 @@ static int link_row(struct table *t, json_t *link)
     table_add(t, user);
     table_add(t, purpose);
     table_add(t, state);
-    table_add(t, created);
-    table_add(t, expires);
+    table_add(t, is_short ? list_day(created, day) : created);
+    table_add(t, is_short ? list_minute(expires, minute) : expires);
+    if (is_short)
+        return CTL_OK;
     table_add(t, json_text(used));
     table_addf(t, "%" JSON_INTEGER_FORMAT, caller);
     return CTL_OK;
@@ -144,17 +146,20 @@ static int link_row(struct table *t, json_t *link)
 
 int cmd_link_list(struct options *opt, int argc, char **argv)
 {
-    static const char *const heads[LINK_COLUMNS] = {"ID",      "USER",    "PURPOSE", "STATE",
-                                                    "CREATED", "EXPIRES", "USED",    "CALLER"};
-    cleanup_table struct table *t = table_new(LINK_COLUMNS);
+    /* A short list has the first of them. */
+    static const char *const heads[] = {"ID",      "USER",    "PURPOSE", "STATE",
+                                        "CREATED", "EXPIRES", "USED",    "CALLER"};
+    cleanup_table struct table *t = NULL;
     cleanup_answer struct answer a = {0};
+    bool is_short = false;
     json_t *links;
+    size_t count;
     int code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL,
-                           "List the links, newest first. Their secrets are known to nobody but "
-                           "whom they were given to.",
-                           NULL) < 0)
+    if (list_parse(opt, argc, argv,
+                   "List the links, newest first. Their secrets are known to nobody but "
+                   "whom they were given to.",
+                   &is_short) < 0)
         return CTL_USAGE;
     code = answer_get(opt, "GET", "/v1/links", NULL, &a);
     if (code != CTL_OK || opt->json)
@@ -162,14 +167,16 @@ int cmd_link_list(struct options *opt, int argc, char **argv)
     links = json_object_get(a.json, "links");
     if (!json_is_array(links))
         return answer_is_strange("there is no list of links in it");
-    for (size_t i = 0; i < LINK_COLUMNS; i++)
+    count = sizeof(heads) / sizeof(heads[0]) - (is_short ? 2 : 0);
+    t = table_new(count);
+    for (size_t i = 0; i < count; i++)
         table_add(t, heads[i]);
     for (size_t i = 0; i < json_array_size(links); i++) {
-        code = link_row(t, json_array_get(links, i));
+        code = link_row(t, json_array_get(links, i), is_short);
         if (code != CTL_OK)
             return code;
     }
-    table_print(t, stdout);
+    list_print(t, is_short, 0);
     return CTL_OK;
 }
 

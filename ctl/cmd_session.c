@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/list.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
 
@@ -73,8 +74,11 @@ static const char *or_dash(const char *text)
     return text[0] ? text : "-";
 }
 
-static enum ctl_exit session_row(struct table *t, json_t *json)
+enum { SHORT_FROM = 3 };
+
+static enum ctl_exit session_row(struct table *t, json_t *json, bool is_short)
 {
+    char started[LIST_TIME_SIZE];
     struct session s = {0};
     enum ctl_exit code = session_read(json, &s);
 
@@ -82,40 +86,46 @@ static enum ctl_exit session_row(struct table *t, json_t *json)
         return code;
     table_addf(t, "%.*s", ID_SHOWN, s.id);
     table_add(t, s.user);
-    table_addf(t, "%" JSON_INTEGER_FORMAT, s.uid);
-    table_add(t, s.service);
+    if (!is_short) {
+        table_addf(t, "%" JSON_INTEGER_FORMAT, s.uid);
+        table_add(t, s.service);
+    }
     table_add(t, or_dash(s.line));
     table_add(t, or_dash(s.rhost));
-    table_add(t, s.started_at);
+    table_add(t, is_short ? list_minute(s.started_at, started) : s.started_at);
     table_addf(t, "%" JSON_INTEGER_FORMAT, s.pid);
     return CTL_OK;
 }
 
 int cmd_session_list(struct options *opt, int argc, char **argv)
 {
-    static const char *const heads[] = {"ID",   "USER", "UID",     "SERVICE",
-                                        "LINE", "FROM", "STARTED", "PID"};
-    const size_t count = sizeof(heads) / sizeof(heads[0]);
-    cleanup_table struct table *t = table_new(count);
+    static const char *const longs[] = {"ID",   "USER", "UID",     "SERVICE",
+                                        "LINE", "FROM", "STARTED", "PID"},
+                             *const shorts[] = {"ID", "USER", "LINE", "FROM", "STARTED", "PID"};
+    cleanup_table struct table *t = NULL;
     cleanup_answer struct answer a = {0};
     const json_t *list = NULL;
+    bool is_short = false;
+    size_t count;
     int code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL,
-                           "List the sessions that are open, with the first digits of their ids.",
-                           NULL) < 0)
+    if (list_parse(opt, argc, argv,
+                   "List the sessions that are open, with the first digits of their ids.",
+                   &is_short) < 0)
         return CTL_USAGE;
     code = sessions_get(opt, &a, &list);
     if (code != CTL_OK || opt->json)
         return code;
+    count = is_short ? sizeof(shorts) / sizeof(shorts[0]) : sizeof(longs) / sizeof(longs[0]);
+    t = table_new(count);
     for (size_t i = 0; i < count; i++)
-        table_add(t, heads[i]);
+        table_add(t, is_short ? shorts[i] : longs[i]);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        code = session_row(t, json_array_get(list, i));
+        code = session_row(t, json_array_get(list, i), is_short);
         if (code != CTL_OK)
             return code;
     }
-    table_print(t, stdout);
+    list_print(t, is_short, LIST_CUT(SHORT_FROM));
     return CTL_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/list.h"
 #include "ctl/say.h"
 #include "ctl/skill_store.h"
 #include "ctl/skill_use.h"
@@ -26,6 +27,7 @@
 
 #define POLICY_IN_FORCE ATELIER_RUN_DIR "/policy"
 #define COLUMNS         6
+#define HASH_SHOWN      12 /* digits in a short list; enough for any host */
 
 static int root_ask(void)
 {
@@ -115,18 +117,21 @@ static enum ctl_exit skills_look(const char *text, json_t **ret_skills)
     cleanup_skill_store struct skill_store store = {.dir = -1, .lock = -1};
     cleanup_json json_t *skills = json_array();
     struct looking looking = {.store = &store, .skills = skills};
-    char newest[SKILL_SIZE];
+    char found[SKILL_SIZE];
     enum ctl_exit code;
 
     if (!skills)
         say_no_memory();
     code = skill_store_open(SKILL_STORE, false, &store);
+    if (code == CTL_OK && text && strchr(text, '@')) {
+        code = skill_store_find(&store, text, found);
+        text = found;
+    } else if (code == CTL_OK && text) {
+        skill_store_newest(&store, text, found);
+        text = found[0] ? found : text;
+    }
     if (code != CTL_OK)
         return code;
-    if (text && !skill_is_pinned(text)) {
-        skill_store_newest(&store, text, newest);
-        text = newest[0] ? newest : text;
-    }
     code = skill_store_each(&store, text, skill_look, &looking);
     if (code == CTL_OK)
         *ret_skills = json_incref(skills);
@@ -135,9 +140,9 @@ static enum ctl_exit skills_look(const char *text, json_t **ret_skills)
 
 static bool operand_is_valid(const char *text)
 {
-    if (skill_is_valid(text))
+    if (skill_store_names(text))
         return true;
-    say_error("'%s' is not NAME or NAME@HASH", text);
+    say_error("'%s' is not NAME or NAME@HASH, nor NAME@ and the first digits of one", text);
     return false;
 }
 
@@ -260,16 +265,21 @@ int cmd_skill_add(struct options *opt, int argc, char **argv)
 
 /* --- list, show ------------------------------------------------------------------------------ */
 
-static void row_add(struct table *t, const json_t *skill)
-{
-    char added[TIME_TEXT_SIZE];
-    cleanup_free char *profiles = json_join(json_object_get(skill, "profiles"));
+enum { COLUMN_PROFILES = COLUMNS - 1 };
 
-    table_add(t, json_string_value(json_object_get(skill, "skill")));
+static void row_add(struct table *t, const json_t *skill, bool is_short)
+{
+    char added[TIME_TEXT_SIZE], day[LIST_TIME_SIZE];
+    cleanup_free char *profiles = json_join(json_object_get(skill, "profiles"));
+    const char *pinned = json_string_value(json_object_get(skill, "skill"));
+    const char *name = json_string_value(json_object_get(skill, "name"));
+
+    (void)time_text(json_integer_value(json_object_get(skill, "added_s")), added);
+    table_addf(t, "%.*s", is_short ? (int)strlen(name) + 1 + HASH_SHOWN : (int)SKILL_SIZE, pinned);
     table_add(t, json_is_true(json_object_get(skill, "newest")) ? "newest" : "-");
     table_addf(t, "%lld", (long long)json_integer_value(json_object_get(skill, "files")));
     table_addf(t, "%lld", (long long)json_integer_value(json_object_get(skill, "bytes")));
-    table_add(t, time_text(json_integer_value(json_object_get(skill, "added_s")), added));
+    table_add(t, is_short ? list_day(added, day) : added);
     table_add(t, profiles);
 }
 
@@ -279,10 +289,10 @@ int cmd_skill_list(struct options *opt, int argc, char **argv)
                                                "BYTES", "ADDED", "PROFILES"};
     cleanup_table struct table *t = table_new(COLUMNS);
     cleanup_json json_t *skills = NULL;
+    bool is_short = false;
     enum ctl_exit code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL, "List the skills and their versions.", NULL) <
-        0)
+    if (list_parse(opt, argc, argv, "List the skills and their versions.", &is_short) < 0)
         return CTL_USAGE;
     code = skills_look(NULL, &skills);
     if (code != CTL_OK)
@@ -298,8 +308,8 @@ int cmd_skill_list(struct options *opt, int argc, char **argv)
     for (size_t i = 0; i < COLUMNS; i++)
         table_add(t, heads[i]);
     for (size_t i = 0; i < json_array_size(skills); i++)
-        row_add(t, json_array_get(skills, i));
-    table_print(t, stdout);
+        row_add(t, json_array_get(skills, i), is_short);
+    list_print(t, is_short, LIST_CUT(COLUMN_PROFILES));
     return CTL_OK;
 }
 
@@ -401,6 +411,7 @@ int cmd_skill_verify(struct options *opt, int argc, char **argv)
     cleanup_json json_t *wrong = json_array();
     struct verifying verifying = {.wrong = wrong};
     struct verify_args args = {.opt = opt};
+    char found[SKILL_SIZE];
     enum ctl_exit code;
 
     if (!wrong)
@@ -409,8 +420,10 @@ int cmd_skill_verify(struct options *opt, int argc, char **argv)
         (args.skill && !operand_is_valid(args.skill)))
         return CTL_USAGE;
     code = skill_store_open(SKILL_STORE, false, &store);
+    if (code == CTL_OK && args.skill)
+        code = skill_store_find(&store, args.skill, found);
     if (code == CTL_OK)
-        code = skill_store_each(&store, args.skill, skill_verify, &verifying);
+        code = skill_store_each(&store, args.skill ? found : NULL, skill_verify, &verifying);
     if (code != CTL_OK)
         return (int)code;
     if (opt->json) {
@@ -498,18 +511,21 @@ int cmd_skill_del(struct options *opt, int argc, char **argv)
 {
     cleanup_skill_store struct skill_store store = {.dir = -1, .lock = -1};
     struct del_args args = {.opt = opt};
+    char pinned[SKILL_SIZE];
     int code;
 
     if (argp_parse(&del_argp, argc, argv, 0, NULL, &args) != 0)
         return CTL_USAGE;
-    if (!skill_is_pinned(args.skill)) {
+    if (!strchr(args.skill, '@') || !skill_store_names(args.skill)) {
         say_error("'%s' is not NAME@HASH: which version is to go, the list says", args.skill);
         return CTL_USAGE;
     }
     code = root_ask();
     if (code == CTL_OK)
         code = (int)skill_store_open(SKILL_STORE, true, &store);
+    if (code == CTL_OK)
+        code = (int)skill_store_find(&store, args.skill, pinned);
     if (code == CTL_OK && !args.is_forced)
-        code = (int)unused_ask(args.skill);
-    return code == CTL_OK ? (int)skill_store_del(&store, args.skill) : code;
+        code = (int)unused_ask(pinned);
+    return code == CTL_OK ? (int)skill_store_del(&store, pinned) : code;
 }

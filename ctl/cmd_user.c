@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* cmd_user.c - atelier user list, user show */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/cleanup.h"
+#include "common/ids.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
 #include "ctl/disk_text.h"
+#include "ctl/list.h"
 #include "ctl/named.h"
 #include "ctl/say.h"
 #include "ctl/table.h"
@@ -54,21 +57,96 @@ static char *external_ids_join(json_t *array)
     return json_is_array(array) ? json_join(pairs) : NULL;
 }
 
-int cmd_user_list(struct options *opt, int argc, char **argv)
+/* Everybody is in that one; whoever else is in "a,b" counts. */
+static char *groups_join(json_t *groups)
 {
-    static const char *const heads[] = {"NAME",    "UID",     "STATE",  "EMAIL",
-                                        "CREATED", "EXPIRES", "GROUPS", "EXTERNAL IDS"};
-    const size_t count = sizeof(heads) / sizeof(heads[0]);
-    cleanup_table struct table *t = table_new(count);
-    cleanup_answer struct answer a = {0};
-    json_t *users;
+    cleanup_json json_t *some = json_array();
+    json_t *group;
     size_t i;
+
+    if (!some)
+        say_no_memory();
+    json_array_foreach(groups, i, group)
+    {
+        if (strcmp(json_text(group), GROUP_ALL_USERS) != 0 && json_array_append(some, group) < 0)
+            say_no_memory();
+    }
+    return json_join(some);
+}
+
+enum { SHORT_EMAIL = 3, SHORT_GROUPS = 5 };
+
+static void short_add(struct table *t, const struct user_row *row)
+{
+    cleanup_free char *groups = groups_join(row->groups);
+    char expires[LIST_TIME_SIZE];
+
+    table_add(t, row->name);
+    table_addf(t, "%" JSON_INTEGER_FORMAT, row->uid);
+    table_add(t, row->state);
+    table_add(t, json_text(row->email));
+    table_add(t, list_day(json_text(row->expires_at), expires));
+    table_add(t, groups);
+}
+
+static int long_add(struct table *t, const struct user_row *row)
+{
+    cleanup_free char *groups = json_join(row->groups);
+    cleanup_free char *external_ids = external_ids_join(row->external_ids);
+    char created[TIME_TEXT_SIZE];
+
+    if (!external_ids)
+        return answer_is_strange("external_ids");
+    table_add(t, row->name);
+    table_addf(t, "%" JSON_INTEGER_FORMAT, row->uid);
+    table_add(t, row->state);
+    table_add(t, json_text(row->email));
+    table_add(t, time_text(row->created_s, created));
+    table_add(t, json_text(row->expires_at));
+    table_add(t, groups);
+    table_add(t, external_ids);
+    return CTL_OK;
+}
+
+static int users_print(json_t *users, bool is_short)
+{
+    static const char *const longs[] = {"NAME",    "UID",     "STATE",  "EMAIL",
+                                        "CREATED", "EXPIRES", "GROUPS", "EXTERNAL IDS"},
+                             *const shorts[] = {"NAME",  "UID",     "STATE",
+                                                "EMAIL", "EXPIRES", "GROUPS"};
+    const char *const *heads = is_short ? shorts : longs;
+    size_t count = is_short ? sizeof(shorts) / sizeof(shorts[0]) : sizeof(longs) / sizeof(longs[0]);
+    cleanup_table struct table *t = table_new(count);
     int code;
 
-    if (args_parse_operand(opt, argc, argv, 0, NULL,
-                           "List all users.\vSTATE: reserved (was never in yet), "
-                           "active, locked or expired.",
-                           NULL) < 0)
+    for (size_t i = 0; i < count; i++)
+        table_add(t, heads[i]);
+    for (size_t i = 0; i < json_array_size(users); i++) {
+        struct user_row row = {0};
+
+        code = row_read(json_array_get(users, i), &row);
+        if (code == CTL_OK && is_short)
+            short_add(t, &row);
+        else if (code == CTL_OK)
+            code = long_add(t, &row);
+        if (code != CTL_OK)
+            return code;
+    }
+    list_print(t, is_short, LIST_CUT(SHORT_EMAIL) | LIST_CUT(SHORT_GROUPS));
+    return CTL_OK;
+}
+
+int cmd_user_list(struct options *opt, int argc, char **argv)
+{
+    cleanup_answer struct answer a = {0};
+    bool is_short = false;
+    json_t *users;
+    int code;
+
+    if (list_parse(opt, argc, argv,
+                   "List all users.\vSTATE: reserved (was never in yet), "
+                   "active, locked or expired.",
+                   &is_short) < 0)
         return CTL_USAGE;
     code = answer_get(opt, "GET", "/v1/users", NULL, &a);
     if (code != CTL_OK || opt->json)
@@ -76,31 +154,7 @@ int cmd_user_list(struct options *opt, int argc, char **argv)
     users = json_object_get(a.json, "users");
     if (!json_is_array(users))
         return answer_is_strange("there is no list of users in it");
-    for (i = 0; i < count; i++)
-        table_add(t, heads[i]);
-    for (i = 0; i < json_array_size(users); i++) {
-        cleanup_free char *groups = NULL, *external_ids = NULL;
-        char created[TIME_TEXT_SIZE];
-        struct user_row row = {0};
-
-        code = row_read(json_array_get(users, i), &row);
-        if (code != CTL_OK)
-            return code;
-        groups = json_join(row.groups);
-        external_ids = external_ids_join(row.external_ids);
-        if (!external_ids)
-            return answer_is_strange("external_ids");
-        table_add(t, row.name);
-        table_addf(t, "%" JSON_INTEGER_FORMAT, row.uid);
-        table_add(t, row.state);
-        table_add(t, json_text(row.email));
-        table_add(t, time_text(row.created_s, created));
-        table_add(t, json_text(row.expires_at));
-        table_add(t, groups);
-        table_add(t, external_ids);
-    }
-    table_print(t, stdout);
-    return CTL_OK;
+    return users_print(users, is_short);
 }
 
 static int row_print(const struct user_row *row)

@@ -80,6 +80,7 @@ libctl_la_SOURCES = \
 	%D%/import.c %D%/import.h \
 	%D%/index_compare.c %D%/index_compare.h \
 	%D%/index_verify.c %D%/index_verify.h \
+	%D%/list.c %D%/list.h \
 	%D%/local_groups.c %D%/local_groups.h \
 	%D%/minted.c %D%/minted.h \
 	%D%/named.c %D%/named.h \

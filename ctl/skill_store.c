@@ -218,6 +218,62 @@ enum ctl_exit skill_store_each(const struct skill_store *store, const char *text
     return code;
 }
 
+/* --- by the first digits ------------------------------------------------------------------- */
+
+bool skill_store_names(const char *text)
+{
+    const char *at = strchr(text, '@');
+    char name[NAME_SIZE];
+    size_t n;
+
+    if (!at || (size_t)(at - text) >= sizeof(name))
+        return skill_is_valid(text);
+    skill_name(text, name);
+    n = strlen(at + 1);
+    return skill_is_valid(name) && n >= SKILL_DIGITS_LEAST && n <= SKILL_HASH_HEX &&
+           strspn(at + 1, "0123456789abcdef") == n;
+}
+
+struct finding {
+    const char *text;
+    char found[SKILL_SIZE];
+    unsigned count;
+};
+
+static enum ctl_exit begins_note(void *arg, const char *pinned, int dir)
+{
+    struct finding *f = arg;
+
+    (void)dir;
+    if (strncmp(pinned, f->text, strlen(f->text)) != 0)
+        return CTL_OK;
+    (void)str_copy(f->found, sizeof(f->found), pinned);
+    f->count++;
+    return CTL_OK;
+}
+
+enum ctl_exit skill_store_find(const struct skill_store *store, const char *text,
+                               char ret_found[SKILL_SIZE])
+{
+    struct finding f = {.text = text};
+    enum ctl_exit code;
+
+    if (skill_is_valid(text)) {
+        (void)str_copy(ret_found, SKILL_SIZE, text);
+        return CTL_OK;
+    }
+    code = skill_store_each(store, NULL, begins_note, &f);
+    if (code != CTL_OK)
+        return code;
+    if (f.count != 1) {
+        say_error(f.count == 0 ? "there is no skill %s" : "there is more than one skill %s...",
+                  text);
+        return CTL_NO;
+    }
+    (void)str_copy(ret_found, SKILL_SIZE, f.found);
+    return CTL_OK;
+}
+
 /* --- del ----------------------------------------------------------------------------------- */
 
 struct others {

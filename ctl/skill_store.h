@@ -42,6 +42,20 @@ enum ctl_exit skill_store_add(struct skill_store *store, const char *name, int f
                               const char *title, char ret_pinned[SKILL_SIZE],
                               struct skill_tree *ret_tree, bool *ret_is_new);
 
+/* NAME, NAME@HASH, or NAME@ and the first digits of a hash, SKILL_DIGITS_LEAST of them at least? */
+#define SKILL_DIGITS_LEAST 4u
+bool skill_store_names(const char *text);
+
+/**
+ * skill_store_find() - Which version the first digits of a hash mean
+ * @text:      skill_store_names()
+ * @ret_found: NAME@HASH; of a NAME, or of a whole hash, the same
+ *
+ * Return: CTL_OK; CTL_NO if it is none or more than one, and it was said.
+ */
+enum ctl_exit skill_store_find(const struct skill_store *store, const char *text,
+                               char ret_found[SKILL_SIZE]);
+
 /* What NAME stands for, or "" if it stands for nothing. */
 void skill_store_newest(const struct skill_store *store, const char *name,
                         char ret_pinned[SKILL_SIZE]);

@@ -80,6 +80,52 @@ void table_addf(struct table *t, const char *format, ...)
     table_add(t, text);
 }
 
+/* The widest of those that may become narrower, or t->columns. */
+static size_t widest_of(const struct table *t, unsigned cut)
+{
+    size_t found = t->columns;
+
+    for (size_t i = 0; i < t->columns; i++) {
+        if ((cut & (1u << i)) != 0 && t->widths[i] > TABLE_LEAST &&
+            (found == t->columns || t->widths[i] > t->widths[found]))
+            found = i;
+    }
+    return found;
+}
+
+static void cell_cut(struct cell *cell, size_t width)
+{
+    static const char end[] = "...";
+    size_t columns = 0, at = 0;
+
+    if (cell->columns <= width)
+        return;
+    /* Escaped text is UTF-8, and a character is a column. */
+    while (columns < width - (sizeof(end) - 1)) {
+        do {
+            at++;
+        } while (((unsigned char)cell->text[at] & 0xc0) == 0x80);
+        columns++;
+    }
+    /* Behind it there are more characters than @end has bytes. */
+    memcpy(cell->text + at, end, sizeof(end));
+    cell->columns = width;
+}
+
+void table_fit(struct table *t, size_t width, unsigned cut)
+{
+    size_t total = GAP * (t->columns - 1), i;
+
+    for (i = 0; i < t->columns; i++)
+        total += t->widths[i];
+    while (total > width && (i = widest_of(t, cut)) < t->columns) {
+        t->widths[i]--;
+        total--;
+    }
+    for (i = 0; i < t->used; i++)
+        cell_cut(&t->cells[i], t->widths[i % t->columns]);
+}
+
 /* Blanks that are owed are written only when more text follows, so that no line ends in them. */
 static void row_print(const struct table *t, const struct cell *row, FILE *out)
 {

@@ -25,6 +25,15 @@ void table_add(struct table *t, const char *text);
 void table_addf(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /**
+ * table_fit() - Make lines no longer than that, if it can be done
+ * @width: Columns of a line
+ * @cut:   Bits: which columns of the table may lose what is behind, the widest of them first, and
+ *         as much as is needed, but for TABLE_LEAST; it ends in "..." then
+ */
+#define TABLE_LEAST 8u
+void table_fit(struct table *t, size_t width, unsigned cut);
+
+/**
  * table_print() - Write all rows, each column as wide as its widest cell
  *
  * Columns are two blanks apart; no line ends in blanks. A row that is not full is not printed.

@@ -497,6 +497,17 @@ def ssh_shell(user, code, options=(), flags=(), port=SSH_PORT, host="127.0.0.1",
     return shell
 
 
+def screen(*argv, columns=80):
+    """The lines that a command writes to a terminal of this width."""
+    import pexpect
+
+    child = pexpect.spawn(argv[0], list(argv[1:]), encoding="utf-8", timeout=20, dimensions=(24, columns))
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0, child.before
+    return child.before.replace("\r\n", "\n").splitlines()
+
+
 def shell_says(shell, line):
     """Type one line; what it prints up to the next prompt."""
     shell.sendline(line)

@@ -38,6 +38,35 @@ def test_a_user_is_made_with_the_letters_of_useradd(user):
                                                 "/usr/lib/atelier/shell"]
 
 
+def test_lists_fit_a_terminal_and_are_whole_elsewhere(user):
+    user("anna", "-e", "2099-12-31", "-G", "ctl-one,ctl-two", "anna@example.org")
+    user("bernhard", "-G", "ctl-one", "bernhard.mueller@university-hospital.example")
+    lab.mint("anna")
+    whole = lab.atelier("user", "list").stdout.splitlines()
+    short = lab.screen("atelier", "user", "list")
+    assert short[0].split() == ["NAME", "UID", "STATE", "EMAIL", "EXPIRES", "GROUPS"]
+    rows = {row.split()[0]: row.split() for row in short[1:]}
+    assert rows["anna"][2:] == ["reserved", "anna@example.org", "2099-12-31", "ctl-one,ctl-two"]
+    assert rows["bernhard"][3].startswith("bernhard.mueller@") and rows["bernhard"][3].endswith("...")
+    assert len(short) == len(whole) and max(len(line) for line in short) <= 80, short
+    assert max(len(line) for line in lab.screen("atelier", "user", "list", columns=60)) <= 60
+    wide = lab.screen("atelier", "user", "list", columns=300)
+    assert any("bernhard.mueller@university-hospital.example" in line for line in wide)
+    row, = (line for line in whole if line.startswith("bernhard "))
+    assert "bernhard.mueller@university-hospital.example" in row and f"{lab.ALL_USERS},ctl-one" in row
+    assert lab.screen("atelier", "user", "list", "--long") == whole
+    for noun in ("link", "caller"):
+        short, whole = lab.screen("atelier", noun, "list"), lab.atelier(noun, "list").stdout.splitlines()
+        assert max(len(line) for line in short) <= 80 and len(short) == len(whole) > 1, short
+        assert lab.screen("atelier", noun, "list", "-l") == whole
+    with lab.Session("anna") as live:
+        short = lab.screen("atelier", "session", "list")
+        assert short[0].split() == ["ID", "USER", "LINE", "FROM", "STARTED", "PID"]
+        assert any(line.startswith(f"{live.id[:12]}  anna ") for line in short)
+        assert max(len(line) for line in short) <= 80, short
+    assert "one argument too many" in refused(64, "user", "list", "anna")
+
+
 def test_groups_are_left_and_joined(user):
     user("joins", "-G", "ctl-one")
     assert "ctl-one" in groups_of("joins")

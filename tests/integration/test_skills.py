@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 import struct
+import time
 
 import lab
 import pytest
@@ -276,9 +277,31 @@ def test_del_takes_away_what_nobody_uses_and_the_newest_last():
     assert "policy read again" in reload()
     skill("del", first)
     assert names() == ["plot", second]
-    skill("del", second)
+    # By the first digits of its hash, as a list at a terminal shows it.
+    assert skill("show", second[:9]).stdout == skill("show", second).stdout
+    assert skill("verify", second[:17]).stdout == "fine, versions: 1\n"
+    assert skill("show", second[:8], check=False).returncode == 64
+    assert skill("del", "plot@" + "0" * 12, check=False).returncode == 1
+    skill("del", second[:17])
     assert names() == []
     assert skill("del", second, check=False).returncode == 1
+
+
+def test_the_list_fits_a_terminal():
+    write("/root/spreadsheet-tools/SKILL.md", "x" * 300000)
+    try:
+        known = [add(), skill("add", "/root/spreadsheet-tools").stdout.strip()]
+    finally:
+        shutil.rmtree("/root/spreadsheet-tools")
+    give(*known)
+    short = lab.screen("atelier", "skill", "list")
+    assert max(len(line) for line in short) <= 80, short
+    assert [line.split()[0] for line in short] == ["SKILL", *(each[:each.index("@") + 13] for each in known)]
+    assert short[1].split()[4:] == [time.strftime("%Y-%m-%d", time.gmtime(os.stat(f"{STORE}/{known[0]}").st_mtime)),
+                                    "a,b"]
+    # Whole where it is asked for, and where it is no terminal.
+    assert lab.screen("atelier", "skill", "list", "-l") == skill("list").stdout.splitlines()
+    assert [line.split()[0] for line in skill("list").stdout.splitlines()[1:]] == known
 
 
 def test_by_force_a_skill_in_force_goes_and_nothing_starts_with_it():

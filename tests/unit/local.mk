@@ -437,6 +437,7 @@ ctl_tests = \
 	%D%/test_ctl_exit \
 	%D%/test_ctl_files \
 	%D%/test_ctl_home_size \
+	%D%/test_ctl_list \
 	%D%/test_ctl_login \
 	%D%/test_ctl_said \
 	%D%/test_ctl_say \
@@ -450,6 +451,8 @@ check_PROGRAMS += $(ctl_tests)
 TESTS += $(ctl_tests)
 ctl_test_ldadd = libctl.la libcommon.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
+%C%_test_ctl_list_SOURCES = %D%/test_ctl_list.c
+%C%_test_ctl_list_LDADD = $(ctl_test_ldadd)
 %C%_test_ctl_args_SOURCES = %D%/test_ctl_args.c
 %C%_test_ctl_args_LDADD = $(ctl_test_ldadd)
 ctl_test_scene = %D%/ctl_scene.c %D%/ctl_scene.h
