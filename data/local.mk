@@ -16,7 +16,7 @@ pamconfigsdir = $(datadir)/pam-configs
 dist_pamconfigs_DATA = %D%/pam-configs/atelier
 
 # To be placed in /etc/ssh/sshd_config.d/ and /etc/systemd/system/user@.service.d/, which belong to
-# the admin; and an example of what may be in /etc/atelier (tests/unit/test_config.c makes it).
+# the admin; and an example of what may be in /etc/atelier (tests/unit/test_config_shown.c compares it).
 atelierdatadir = $(datadir)/atelier
 dist_atelierdata_DATA = %D%/atelier.conf.example %D%/host-sshd.conf %D%/user@.conf
 # A hook of useradd(8), for admins who copy it to /etc/shadow-maint/useradd-post.d/.

@@ -23,7 +23,8 @@ static struct session_head head_of(enum session_type type, size_t size)
         .version = SESSION_WIRE_VERSION, .type = type, .size_bytes = (uint32_t)size};
 }
 
-/* Return: 0, -EACCES or -ENOTSUP (a limit) for DENIED, -EPROTO if it is not a @type of @size bytes. */
+/* Return: 0, -EACCES or -ENOTSUP (a limit) for DENIED, -EPROTO if it is not a @type of @size bytes.
+ */
 static int head_check(const struct session_head *head, size_t n, enum session_type type,
                       size_t size)
 {

@@ -273,11 +273,15 @@ TESTS += test_config_loose
 test_config_loose_SOURCES = %D%/test_config_loose.c
 test_config_loose_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_config_loose_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
-check_PROGRAMS += test_config
-TESTS += test_config
-test_config_SOURCES = %D%/test_config.c
-test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
+check_PROGRAMS += test_config test_config_shown
+TESTS += test_config test_config_shown
+config_test_fixture = %D%/config_fixture.c %D%/config_fixture.h
+test_config_SOURCES = %D%/test_config.c $(config_test_fixture)
+test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_config_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
+test_config_shown_SOURCES = %D%/test_config_shown.c $(config_test_fixture)
+test_config_shown_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DSOURCE_DIR='"$(abs_top_srcdir)"'
+test_config_shown_LDADD = libpolicy_config.la $(CMOCKA_LIBS)
 check_PROGRAMS += test_config_disk
 TESTS += test_config_disk
 test_config_disk_SOURCES = %D%/test_config_disk.c

@@ -15,78 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policy/policy.h"
+#include "tests/unit/config_fixture.h"
 
 #include "common/banned.h"
 
 #define MIB (1ull << 20)
-
-static char dir[] = "/tmp/atelier-config-XXXXXX";
-static struct policy policy, other;
-static struct config_error error;
-
-static int setup(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) && chmod(dir, 0755) == 0 ? 0 : -1;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[4][sizeof(dir) + 64];
-    static unsigned turn;
-
-    turn = (turn + 1) % 4;
-    (void)snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
-    return path[turn];
-}
-
-static void put(const char *name, const char *text, size_t size)
-{
-    FILE *f = fopen(path_of(name), "we");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(chmod(path_of(name), 0644), 0);
-}
-
-static void away(const char *name)
-{
-    assert_true(unlink(path_of(name)) == 0 || rmdir(path_of(name)) == 0);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    (void)unlink(path_of("one"));
-    return rmdir(dir);
-}
-
-static int read_text(const char *text, struct policy *ret_policy)
-{
-    put("one", text, strlen(text));
-    return config_read_file(path_of("one"), geteuid(), ret_policy, &error);
-}
-
-static const struct policy_profile *profile_of(const struct policy *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->count; i++) {
-        if (strcmp(p->profiles[i].name, name) == 0)
-            return &p->profiles[i];
-    }
-    fail_msg("there is no profile %s", name);
-    abort();
-}
-
-/* "FILE:" and the rest. */
-static void assert_error(const char *file, const char *rest)
-{
-    size_t n = strlen(path_of(file));
-
-    assert_memory_equal(error.text, path_of(file), n);
-    assert_string_equal(error.text + n, rest);
-}
 
 /* --- what is shipped ----------------------------------------------------------------------- */
 
@@ -293,7 +226,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
         {"user {\n tmp = 1M\n}", ":2: user: there is no key 'tmp'; it is a key of run, login"},
         {"login {\n wall = 1s\n}", ":2: login: there is no key 'wall'; it is a key of run"},
         {"\nmemory = 1G\n", ":2: there is no section 'memory'; it is a key of run, login, user"},
-        {"\nnetwrok { }\n", ":2: there is no section 'netwrok'; did you mean network?"},
+        {"\nnetwokr { }\n", ":2: there is no section 'netwokr'; did you mean network?"},
         {"login {\n x = 3 }",
          ":2: login: there is no key 'x'; known: memory, pids, cpu, tmp, tmp_files, var_tmp, "
          "var_tmp_files, shm, shm_files, nofile, fsize, required, trees, skills"},
@@ -626,163 +559,6 @@ static void a_file_has_an_end(void **state)
     free(text);
 }
 
-/* --- what is written elsewhere is the table -------------------------------------------------- */
-
-static char *file_text(const char *name)
-{
-    char path[4096], *text;
-    long size;
-    FILE *f;
-
-    (void)snprintf(path, sizeof(path), SOURCE_DIR "/%s", name);
-    f = fopen(path, "re");
-    if (!f)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    size = ftell(f);
-    rewind(f);
-    text = calloc(1, (size_t)size + 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, (size_t)size, f), size);
-    (void)fclose(f);
-    return text;
-}
-
-static void assert_required(const char *text, const char *name, uint32_t want)
-{
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&shown, &size);
-
-    assert_int_equal(read_text(text, &policy), 0);
-    assert_int_equal(profile_of(&policy, name)->required, want);
-    /* And it can be read back. */
-    assert_non_null(f);
-    assert_int_equal(policy_show(&policy, f), 0);
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(read_text(shown, &other), 0);
-    assert_int_equal(profile_of(&other, name)->required, want);
-    free(shown);
-}
-
-/* A profile without trees, of a base that has some: shown and read back it has none. */
-static void an_empty_list_is_shown(void **state)
-{
-    static const char text[] = "run { trees = {/opt/a} skills = {plot} required = {cpu} }\n"
-                               "profile a { base = run trees = {} skills = {} required = {} }\n"
-                               "profile b { base = run }\n"
-                               "profile c { base = login }\n";
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&shown, &size);
-
-    (void)state;
-    assert_non_null(f);
-    assert_int_equal(read_text(text, &policy), 0);
-    assert_int_equal(profile_of(&policy, "a")->tree_count, 0);
-    assert_int_equal(policy_show(&policy, f), 0);
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(read_text(shown, &other), 0);
-    for (uint32_t i = 0; i < policy.count; i++) {
-        const struct policy_profile *p = &policy.profiles[i], *q = profile_of(&other, p->name);
-
-        assert_int_equal(p->tree_count, q->tree_count);
-        assert_int_equal(p->skill_count, q->skill_count);
-        assert_int_equal(p->required, q->required);
-    }
-    free(shown);
-}
-
-static void what_is_required_is_inherited_until_it_is_said_again(void **state)
-{
-#define BASE "run { required = {memory, cpu} }\n"
-    (void)state;
-    assert_required("", "run", 0);
-    assert_required(BASE, "run", WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU);
-    assert_required(BASE, "login", 0);
-    assert_required(BASE, "user", 0);
-    assert_required("user { required = {pids, memory, pids} }", "user",
-                    WIRE_LIMIT_MEMORY | WIRE_LIMIT_PIDS);
-    assert_required(BASE "profile a { base = run }", "a", WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU);
-    assert_required(BASE "profile a { base = run required = {pids} }", "a", WIRE_LIMIT_PIDS);
-    assert_required(BASE "profile a { base = run required = {} }", "a", 0);
-    assert_required(BASE "run { required = {} }", "run", 0);
-    assert_required(BASE "run { required = {cpu} }", "run", WIRE_LIMIT_CPU);
-#undef BASE
-}
-
-static void the_example_is_made_from_the_table(void **state)
-{
-    char *shipped = file_text("data/atelier.conf.example"), *made = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&made, &size);
-
-    (void)state;
-    assert_non_null(f);
-    assert_int_equal(policy_example(f), 0);
-    assert_int_equal(fclose(f), 0);
-    assert_string_equal(shipped, made);
-    /* As it is it says nothing; without its first column it says what holds. */
-    assert_int_equal(read_text(shipped, &policy), 0);
-    policy_defaults(&other);
-    assert_memory_equal(&policy, &other, sizeof(policy));
-    for (char *at = strstr(made, "\n#run"); at; at = strstr(at + 1, "\n#")) {
-        if (at[2] != ' ' || at[3] == ' ')
-            at[1] = ' ';
-    }
-    assert_int_equal(read_text(made, &policy), 0);
-    assert_int_equal(policy.count, 4);
-    policy.count = 3;
-    memset(&policy.profiles[3], 0, sizeof(policy.profiles[3]));
-    assert_memory_equal(&policy, &other, sizeof(policy));
-    free(shipped);
-    free(made);
-}
-
-static size_t times_in(const char *text, const char *what)
-{
-    size_t n = 0;
-
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
-static void shipped_text(enum policy_key key, enum policy_kind kind, char text[POLICY_VALUE_SIZE])
-{
-    if (policy_key_is_of(key, kind))
-        policy_value_text(key, policy_keys[key].shipped[kind], text);
-    else
-        (void)snprintf(text, POLICY_VALUE_SIZE, "\\-");
-}
-
-static void the_manual_has_a_row_for_each_key(void **state)
-{
-    char *manual = file_text("man/atelier.conf.5");
-
-    (void)state;
-    for (unsigned key = 0; key < POLICY_KEY__COUNT; key++) {
-        char of[POLICY_KIND__COUNT][POLICY_VALUE_SIZE], least[POLICY_VALUE_SIZE],
-            most[POLICY_VALUE_SIZE], row[256];
-        const struct policy_key_info *k = &policy_keys[key];
-
-        for (unsigned kind = 0; kind < POLICY_KIND__COUNT; kind++)
-            shipped_text((enum policy_key)key, (enum policy_kind)kind, of[kind]);
-        policy_value_text((enum policy_key)key, k->least, least);
-        policy_value_text((enum policy_key)key, k->most, most);
-        (void)snprintf(row, sizeof(row), "\n.It Cm %s Ta %s Ta %s Ta %s Ta %s Ta %s\n", k->name,
-                       of[POLICY_RUN], of[POLICY_LOGIN], of[POLICY_USER], least, most);
-        if (times_in(manual, row) != 1)
-            fail_msg("not once in the manual: %s", row);
-        (void)snprintf(row, sizeof(row), "\n.It Cm %s Ta %s\n", k->name, k->text);
-        if (times_in(manual, row) != 1)
-            fail_msg("not once in the manual: %s", row);
-    }
-    /* And no other. */
-    assert_int_equal(times_in(manual, " Ta ") - 5, POLICY_KEY__COUNT * 6);
-    free(manual);
-}
-
 /* --- nonsense ------------------------------------------------------------------------------ */
 
 static uint64_t random_state = 88172645463325252ull;
@@ -871,12 +647,8 @@ int main(void)
         cmocka_unit_test(only_its_owner_may_write_to_a_policy),
         cmocka_unit_test(a_policy_is_a_regular_file),
         cmocka_unit_test(a_file_has_an_end),
-        cmocka_unit_test(an_empty_list_is_shown),
-        cmocka_unit_test(what_is_required_is_inherited_until_it_is_said_again),
-        cmocka_unit_test(the_example_is_made_from_the_table),
-        cmocka_unit_test(the_manual_has_a_row_for_each_key),
         cmocka_unit_test(no_file_is_too_wrong),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, config_setup, config_teardown);
 }

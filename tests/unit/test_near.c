@@ -25,11 +25,11 @@ static void a_slip_is_near_and_another_word_is_not(void **state)
     } rows[] = {
         {"memory", "memory"},
         {"memry", "memory"},
-        {"memroy", "memory"},
+        {"memoyr", "memory"},
         {"MEMORY", "memory"},
         {"mem", "memory"},
         {"memory_max", "memory"},
-        {"netwrok", "network"},
+        {"netwokr", "network"},
         {"pid", "pids"},
         {"pdis", "pids"},
         {"cpus", "cpu"},
