@@ -67,6 +67,17 @@ def test_lists_fit_a_terminal_and_are_whole_elsewhere(user):
     assert "one argument too many" in refused(64, "user", "list", "anna")
 
 
+@pytest.mark.parametrize("words, said", [
+    (("usr", "list"), "there is no command 'usr'; did you mean user?"),
+    (("user", "lst"), "there is no command 'user lst'; did you mean list?"),
+    (("link", "x"), "there is no command 'link x'; known: mint, list, revoke"),
+    (("link",), "'link' needs a second word; known: mint, list, revoke"),
+    (("x",), "there is no command 'x'; known: status, doctor, invite, user, "),
+])
+def test_a_command_that_is_not_known_comes_with_one_that_is(words, said):
+    assert refused(64, *words).startswith(f"atelier: {said}")
+
+
 def test_groups_are_left_and_joined(user):
     user("joins", "-G", "ctl-one")
     assert "ctl-one" in groups_of("joins")

@@ -15,7 +15,7 @@ import pytest
 import test_network as runs
 from test_cgroup import MODE, leaf_dirs
 from test_netkeep import instead_of
-from test_policy import LOG, log_from, policy_goes, put  # noqa: F401
+from test_policy import FILE, LOG, log_from, put, reload
 
 HAS_TREE = MODE in ("v2", "v2-lite")
 pytestmark = pytest.mark.skipif(not HAS_TREE, reason="the lab has no version 2 tree of control groups")
@@ -149,7 +149,7 @@ def loads_begun():
 
 
 @NO_OWN_GROUP
-def test_the_revision_is_that_of_the_rules_which_are_loaded_and_not_of_a_policy_that_is_read(kept, policy_goes):
+def test_the_revision_is_that_of_the_rules_which_are_loaded_and_not_of_a_policy_that_is_read(kept):
     with public_run() as run:
         top = os.path.dirname(os.path.dirname(group_of(run.receipt)))
     before, none = lab.health()["net_revision"], lab.sessiond_says("there is no rule by control group now")
@@ -178,6 +178,8 @@ def test_the_revision_is_that_of_the_rules_which_are_loaded_and_not_of_a_policy_
     assert lab.health()["net_revision"] not in (before, between)
     probe_is_back()
     os.unlink(CALLS)
+    os.unlink(FILE)
+    reload()
 
 
 @NO_OWN_GROUP

@@ -9,7 +9,7 @@ import pytest
 
 import lab
 from test_cgroup import MODE
-from test_policy import LOG, log_from, policy, policy_goes  # noqa: F401
+from test_policy import FILE, LOG, log_from, policy, reload
 
 MIB = 1 << 20
 LONG = {"wall_ms": 60000}
@@ -173,7 +173,14 @@ def login_of(user):
     return lab.ssh(user, lab.code_of(user), "echo in", options=("LogLevel=INFO",))
 
 
-@pytest.mark.usefixtures("policy_goes")
+@pytest.fixture
+def no_policy_stays():
+    yield
+    os.unlink(FILE)
+    reload()
+
+
+@pytest.mark.usefixtures("no_policy_stays")
 def test_a_limit_that_the_policy_requires_and_that_no_group_keeps_refuses_runs_and_sessions():
     uid = lab.uid_of("alice")
     offset = os.path.getsize(LOG)

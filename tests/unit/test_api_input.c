@@ -111,6 +111,32 @@ static void every_key_of_a_run_is_checked_and_named(void **state)
     CHECK(parse_run, cases);
 }
 
+static void a_key_that_is_not_known_comes_with_one_that_is(void **state)
+{
+    static const struct {
+        const char *body, *message;
+    } rows[] = {
+        {RUN("\"environ\":{}"), "environ is not a known key (did you mean env?)."},
+        {RUN("\"limits\":{\"cpu_m\":1}"),
+         "limits.cpu_m is not a known key (did you mean cpu_ms?)."},
+        {RUN("\"limits\":{\"zzz\":1}"),
+         "limits.zzz is not a known key (known: wall_ms, cpu_ms, out_kb, required)."},
+        {RUN("\"\\u202ezz\":1"),
+         "\"\\u202ezz\" is not a known key (known: user, argv, lang, code, env, net, stdin, "
+         "limits)."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *body = body_of(rows[i].body);
+        struct error e;
+
+        assert_int_not_equal(parse_run(body, &e), 0);
+        assert_string_equal(e.message, rows[i].message);
+        json_decref(body);
+    }
+}
+
 static void every_key_of_a_link_is_checked_and_named(void **state)
 {
     static const struct body_case cases[] = {
@@ -273,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_of_a_run_is_checked_and_named),
+        cmocka_unit_test(a_key_that_is_not_known_comes_with_one_that_is),
         cmocka_unit_test(every_key_of_a_link_is_checked_and_named),
         cmocka_unit_test(link_is_for_any_door_and_a_quarter_of_an_hour_unless_said),
         cmocka_unit_test(id_of_a_link_is_sixteen_hex_digits),
