@@ -3,8 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "ctl/answer.h"
 #include "ctl/cmd.h"
+#include "ctl/say.h"
 #include "ctl/table.h"
 
 #include "common/banned.h"
@@ -19,7 +21,7 @@ struct health {
     int sessiond, disk_required;
     json_t *canary_age, *canary_cost, *net_connections;
     const char *memory, *pids, *cpu; /* who keeps the limit */
-    json_t *names;                   /* or NULL */
+    json_t *names, *required;        /* or NULL */
     int net_group;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
@@ -30,7 +32,7 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
         json, ret_error, 0,
         "{s:s, s:s, s:b, s:s, s:s, s:o, s:o, s:I, s:s, s:{s:s, s:s, s:s}, s:s, "
         "s:b, s:s, s:I, s:I, s:I, s:I, s:I, "
-        "s:o, s?b, s?o}",
+        "s:o, s?b, s?o, s?o}",
         "status", &ret_h->status, "version", &ret_h->version, "sessiond", &ret_h->sessiond,
         "canary", &ret_h->canary, "canary_what", &ret_h->canary_what, "canary_age_ms",
         &ret_h->canary_age, "canary_cost", &ret_h->canary_cost, "net_revision",
@@ -39,7 +41,8 @@ static int health_read(json_t *json, struct health *ret_h, json_error_t *ret_err
         "disk_required", &ret_h->disk_required, "disk_what", &ret_h->disk_what, "runs",
         &ret_h->runs, "users", &ret_h->users, "groups", &ret_h->groups, "ids_free",
         &ret_h->ids_free, "generation", &ret_h->generation, "net_connections",
-        &ret_h->net_connections, "net_group", &ret_h->net_group, "names", &ret_h->names);
+        &ret_h->net_connections, "net_group", &ret_h->net_group, "names", &ret_h->names,
+        "limits_required", &ret_h->required);
 }
 
 static json_int_t number_of(const json_t *object, const char *key)
@@ -77,6 +80,37 @@ static void names_add(struct table *t, const json_t *names)
                number_of(names, "refused"));
 }
 
+/* What the policy requires, and what of it no control group keeps. */
+static void required_add(struct table *t, const struct health *h)
+{
+    const struct {
+        const char *key, *by;
+    } limits[] = {{"memory", h->memory}, {"pids", h->pids}, {"cpu", h->cpu}};
+    cleanup_json json_t *unmet = json_array();
+    cleanup_free char *all = json_join(h->required), *bad = NULL;
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(h->required, i, one)
+    {
+        for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++) {
+            if (strcmp(json_text(one), limits[k].key) == 0 && strcmp(limits[k].by, "group") != 0 &&
+                json_array_append(unmet, one) < 0)
+                say_no_memory();
+        }
+    }
+    if (json_array_size(h->required) == 0)
+        return;
+    bad = json_join(unmet);
+    table_add(t, "required");
+    if (json_array_size(unmet) == 0)
+        table_add(t, all);
+    else
+        table_addf(t,
+                   "%s; not kept by control groups: %s, and nothing starts for whom it is required",
+                   all, bad);
+}
+
 /* What sessiond alone knows: without it the members have no meaning. */
 static void sessiond_add(struct table *t, const struct health *h)
 {
@@ -105,6 +139,7 @@ static void sessiond_add(struct table *t, const struct health *h)
     table_add(t, h->cgroup_mode);
     table_add(t, "limits kept by");
     table_addf(t, "memory %s, processes %s, processors %s", h->memory, h->pids, h->cpu);
+    required_add(t, h);
     table_add(t, "disk limits");
     table_addf(t, "%s%s%s%s", h->disk, h->disk_required ? ", required" : "",
                h->disk_what[0] ? ": " : "", h->disk_what);

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "policy/policy.h"
 #include "sessiond/api/clock.h"
 #include "sessiond/api/core.h"
 #include "sessiond/api/handlers.h"
 #include "sessiond/api/json_out.h"
+#include "sessiond/api/limits.h"
 #include "sessiond/api/run.h"
 #include "sessiond/api/session.h"
 
@@ -103,11 +105,6 @@ static json_t *canary_cost(const struct wire_status *m)
 /* Who keeps each: control groups, sessiond by looking, or nobody. */
 static json_t *json_of_limits(const struct wire_status *m)
 {
-    static const char *const keys[WIRE_LIMIT__COUNT] = {
-#define LIMIT_KEY(id, key) [WIRE_LIMIT_BIT_##id] = key,
-        WIRE_LIMITS(LIMIT_KEY)
-#undef LIMIT_KEY
-    };
     json_t *all = json_object();
 
     for (unsigned i = 0; i < WIRE_LIMIT__COUNT; i++) {
@@ -117,7 +114,20 @@ static json_t *json_of_limits(const struct wire_status *m)
             by = "group";
         else if (m && (m->limits_watched & (1u << i)) != 0)
             by = "watch";
-        (void)json_object_set_new(all, keys[i], json_string(by));
+        (void)json_object_set_new(all, policy_limit_names[i], json_string(by));
+    }
+    return all;
+}
+
+/* Whoever has a profile that requires one starts nothing where no group keeps it. */
+static json_t *required(void)
+{
+    uint32_t limits = limits_required();
+    json_t *all = json_array();
+
+    for (unsigned i = 0; i < WIRE_LIMIT__COUNT; i++) {
+        if ((limits & (1u << i)) != 0)
+            (void)json_array_append_new(all, json_string(policy_limit_names[i]));
     }
     return all;
 }
@@ -162,6 +172,7 @@ static void answer(struct request *rq, const struct wire_status *m)
         (void)json_object_set_new(body, "canary_cost", m ? canary_cost(m) : json_null());
         (void)json_object_set_new(body, "net_group", json_boolean(m && m->net_group != 0));
         (void)json_object_set_new(body, "names", names(m));
+        (void)json_object_set_new(body, "limits_required", required());
     }
     request_answer(rq, is_ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, body);
 }

@@ -65,3 +65,13 @@ void limits_of(uint32_t uid, const uint32_t *gids, size_t count, struct limits *
         .out_kb_max = (uint32_t)(p->values[POLICY_KEY_OUTPUT_MAX] / POLICY_KI),
     };
 }
+
+uint32_t limits_required(void)
+{
+    uint32_t limits = 0;
+
+    refresh();
+    for (uint32_t i = 0; i < policy.count; i++)
+        limits |= policy.profiles[i].required;
+    return limits;
+}

@@ -26,6 +26,9 @@ struct limits {
  */
 void limits_of(uint32_t uid, const uint32_t *gids, size_t count, struct limits *ret_limits);
 
+/* Those that somebody's runs or sessions cannot start without: bits of enum wire_limit. */
+uint32_t limits_required(void);
+
 /* Another file, of another owner; for tests. */
 void limits_source(const char *path, uid_t owner);
 

@@ -186,12 +186,14 @@ def test_a_limit_that_the_policy_requires_and_that_no_group_keeps_refuses_runs_a
     offset = os.path.getsize(LOG)
     policy("login { required = {memory, pids} }\n"
            f"profile strict {{ base = run\n required = {{cpu}}\n uids = {{{uid}}} }}\n")
+    assert lab.health()["limits_required"] == ["memory", "pids", "cpu"]
     said = "nothing starts profile=login required=\"memory, pids\""
     if IS_GROUPED:
         assert login_of("alice").stdout == "in\n" and python("print(1)").status == "ok"
         assert said not in log_from(offset)
         return
     assert said in log_from(offset)
+    assert "not kept by control groups: memory,pids,cpu, and" in lab.atelier("status").stdout
     login = login_of("alice")
     # One sentence, and nothing of the host in it; the rest is ssh's own.
     assert login.stdout == f"{NO_LIMIT}\n" and login.returncode != 0

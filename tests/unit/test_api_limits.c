@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/wire.h"
 #include "sessiond/api/limits.h"
 #include "sessiond/api/run_spec.h"
 #include "sessiond/api/share.h"
@@ -67,6 +68,10 @@ static void a_new_file_is_seen_and_a_broken_one_changes_nothing(void **state)
     assert_limits(10001, 10020, 3000, 3600000, 1024, 16384);
     assert_limits(10002, 10020, 3000, 6000, 1024, 2048);
     assert_limits(10002, 10021, 3000, 6000, 1024, 16384);
+    assert_int_equal(limits_required(), 0);
+    put("run { wall = 3s wall_max = 6s required = {cpu} }\nlogin { required = {memory} }\n"
+        "profile a { base = run wall_max = 1h required = {} uids = {10001} }\n");
+    assert_int_equal(limits_required(), WIRE_LIMIT_MEMORY | WIRE_LIMIT_CPU);
     put("run { wall = 9s wall_max = 8s }\n");
     assert_limits(10002, 10021, 3000, 6000, 1024, 16384);
     assert_int_equal(unlink(path), 0);

@@ -229,6 +229,22 @@ static void status_tells_what_the_canary_costs(void **state)
                                    "0.050 ms a question\n"));
 }
 
+static void status_tells_what_is_required_and_not_kept(void **state)
+{
+    struct scene *s = *state;
+
+    assert_int_equal(health(s, "200 OK", "ok", "holds"), CTL_OK);
+    assert_null(strstr(s->out, "required "));
+    assert_int_equal(health_with(s, "200 OK", "ok", "holds", "null,\"limits_required\":[]"),
+                     CTL_OK);
+    assert_null(strstr(s->out, "required "));
+    assert_int_equal(
+        health_with(s, "200 OK", "ok", "holds", "null,\"limits_required\":[\"memory\",\"cpu\"]"),
+        CTL_OK);
+    assert_non_null(strstr(s->out, "\nrequired        memory,cpu; not kept by control groups: "
+                                   "memory,cpu, and nothing starts for whom it is required\n"));
+}
+
 static void status_tells_well_from_degraded(void **state)
 {
     struct scene *s = *state;
@@ -352,6 +368,7 @@ int main(void)
         TEST(answers_that_make_no_sense_are_internal_errors),
         TEST(a_redirect_is_not_followed),
         TEST(a_cut_answer_is_unavailable),
+        TEST(status_tells_what_is_required_and_not_kept),
         TEST(status_tells_well_from_degraded),
         TEST(status_tells_what_the_canary_costs),
         TEST(run_writes_each_stream_byte_for_byte),
