@@ -301,6 +301,17 @@ const char *facts_health_text(const json_t *health, const char *key)
 
 /* --- the host --------------------------------------------------------------------------------- */
 
+int facts_number(const char *path, uint32_t *ret)
+{
+    char text[64];
+    int r = text_file_read(path, text, sizeof(text));
+
+    if (r < 0)
+        return r;
+    text[strcspn(text, "\n")] = '\0';
+    return str_to_u32(text, UINT32_MAX, ret);
+}
+
 bool facts_has_systemd(void)
 {
     return access("/run/systemd/system", F_OK) == 0;

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "ctl/doctor/report.h"
@@ -70,6 +71,9 @@ const json_t *facts_sessiond(struct doctor *d, struct doctor_line *l);
 
 /* A member of it: a string, "" if it is none. */
 const char *facts_health_text(const json_t *health, const char *key);
+
+/* The number that a file has, of /proc/sys say. Return: 0, -ENOENT, -EINVAL, or another errno. */
+int facts_number(const char *path, uint32_t *ret);
 
 /* Whether systemd is the init of this host. */
 bool facts_has_systemd(void);

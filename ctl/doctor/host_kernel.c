@@ -10,7 +10,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "common/str.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
 #include "ctl/setup/host.h"
@@ -106,23 +105,12 @@ static const struct {
     {"/proc/sys/dev/tty/legacy_tiocsti", "dev.tty.legacy_tiocsti", 0, false},
 };
 
-static int switch_read(const char *path, uint32_t *ret)
-{
-    char text[64];
-    int r = text_file_read(path, text, sizeof(text));
-
-    if (r < 0)
-        return r;
-    text[strcspn(text, "\n")] = '\0';
-    return str_to_u32(text, UINT32_MAX, ret);
-}
-
 void check_sysctls(struct doctor *d, struct doctor_line *l)
 {
     (void)d;
     for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
         uint32_t value;
-        int r = switch_read(switches[i].path, &value);
+        int r = facts_number(switches[i].path, &value);
 
         if (r == -ENOENT && !switches[i].is_wanted)
             continue;

@@ -7,12 +7,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/str.h"
 #include "ctl/doctor/attempts.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
 #include "ctl/say.h"
-#include "ctl/setup/host.h"
 #include "ctl/setup/nftables.h"
 #include "ctl/setup/program.h"
 #include "ctl/setup/units.h"
@@ -245,17 +243,6 @@ void check_firewalls(struct doctor *d, struct doctor_line *l)
 /* --- room for all of them ---------------------------------------------------------------------
  */
 
-static int conntrack_read(const char *path, uint32_t *ret)
-{
-    char text[32];
-    int r = text_file_read(path, text, sizeof(text));
-
-    if (r < 0)
-        return r;
-    text[strcspn(text, "\n")] = '\0';
-    return str_to_u32(text, UINT32_MAX, ret);
-}
-
 /* What would be enough, with a quarter of the table for everybody else. */
 static void conntrack_mend(struct doctor_line *l, uint64_t users, uint64_t all, uint32_t room)
 {
@@ -279,7 +266,7 @@ void check_conntrack_room(struct doctor *d, struct doctor_line *l)
     uint32_t room, taken = 0;
     const json_t *health, *each;
     uint64_t users, all;
-    int r = conntrack_read(CONNTRACK "max", &room);
+    int r = facts_number(CONNTRACK "max", &room);
 
     if (r == -ENOENT) {
         doctor_say(l, DOCTOR_SKIP, "this kernel keeps no table of connections");
@@ -289,7 +276,7 @@ void check_conntrack_room(struct doctor *d, struct doctor_line *l)
     if (!health)
         return;
     if (r == 0)
-        r = conntrack_read(CONNTRACK "count", &taken);
+        r = facts_number(CONNTRACK "count", &taken);
     if (r < 0) {
         doctor_say(l, DOCTOR_UNKNOWN, CONNTRACK "max and count: %s", strerror(-r));
         return;
