@@ -191,7 +191,7 @@ static const struct reason {
     {had_too_few_processes, STATUS_PIDS,
      "A process or thread was refused: the run, the participant or all participants had as many "
      "as they may."},
-    {ran_out_of_time, STATUS_TIMEOUT_WALL, ""},
+    {ran_out_of_time, STATUS_TIMEOUT_WALL, "The run used up its time."},
     {ran_out_of_processor_time, STATUS_TIMEOUT_CPU, "The run used up its processor time."},
     {made_a_file_too_large, STATUS_DISK, "A file was to become larger than a file may be."},
     {filled_a_file_system, STATUS_DISK, ""}, /* set_full() */

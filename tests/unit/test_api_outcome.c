@@ -73,7 +73,8 @@ static void every_end_has_its_status(void **state)
         {WIRE_END_EXIT, 0, KILL_CLIENT_GONE, "ok", 0, NULL, NULL},
         {WIRE_END_SIGNAL, SIGSEGV, KILL_NOT_ASKED, "signal", -1, "SEGV", NULL},
         {WIRE_END_SIGNAL, 34, KILL_NOT_ASKED, "signal", -1, "RTMIN+0", NULL},
-        {WIRE_END_TIMEOUT, 0, KILL_NOT_ASKED, "timeout_wall", -1, NULL, NULL},
+        {WIRE_END_TIMEOUT, 0, KILL_NOT_ASKED, "timeout_wall", -1, NULL,
+         "The run used up its time."},
         {WIRE_END_CPU, 0, KILL_NOT_ASKED, "timeout_cpu", -1, NULL,
          "The run used up its processor time."},
         {WIRE_END_SIGNAL, SIGXCPU, KILL_NOT_ASKED, "signal", -1, "XCPU", NULL},
@@ -341,7 +342,7 @@ static void the_run_is_blamed_only_for_what_is_known_of_it(void **state)
     o = outcome_with(WIRE_END_LOST, 0, 1, WIRE_NOT_KNOWN, 0, KILL_NOT_ASKED);
     assert_non_null(strstr(o.message, "together"));
     o = outcome_with(WIRE_END_TIMEOUT, 0, 1, 0, 0, KILL_NOT_ASKED);
-    assert_string_equal(o.message, "");
+    assert_string_equal(o.message, "The run used up its time.");
     o = outcome_with(WIRE_END_EXIT, 1, 0, 0, 1, KILL_NOT_ASKED);
     assert_non_null(strstr(o.message, "the run, the participant or all participants"));
 }
