@@ -28,14 +28,15 @@ static int required_take(struct config_drafts *d, const struct config_draft *dra
                          struct policy_profile *p)
 {
     uint32_t strange = draft->said.required & ~policy_limits_of(p->kind);
-    char text[POLICY_LIMITS_SIZE];
+    char text[POLICY_LIMITS_SIZE], all[POLICY_LIMITS_SIZE];
 
     if (draft->required_at.line == 0)
         return 0;
     policy_limits_text(strange, text);
+    policy_limits_text(policy_limits_of(p->kind), all);
     if (strange != 0)
-        return config_fault(d, draft->required_at, "%s%s: required: kind %s has no key %s",
-                            title(draft), draft->name, policy_kind_names[p->kind], text);
+        return config_fault(d, draft->required_at, "%s%s: required: '%s' is none of %s",
+                            title(draft), draft->name, text, all);
     p->required = draft->said.required;
     return 0;
 }
