@@ -60,7 +60,7 @@ static int user_find(const char *name, struct passwd *ret_entry, char buf[PASSWD
         return CTL_INTERNAL;
     }
     if (!found) {
-        say_error("there is no user %s", name);
+        say_error("there is no user '%s'; 'atelier user list' shows who there is", name);
         return CTL_NO;
     }
     if (!id_is_allocatable(found->pw_uid)) {

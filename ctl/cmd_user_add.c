@@ -79,7 +79,7 @@ static const struct argp_option add_options[] = {
     {"comment", 'c', "COMMENT", 0, "A remark of yours; NSS does not show it", 0},
     {"expiredate", 'e', "WHEN", 0,
      "When the user's time is over: a day, a moment, +DURATION, never", 0},
-    {"groups", 'G', "GROUP,...", 0, "Groups to put the user into, besides atelier-users", 0},
+    {"groups", 'G', "GROUP,...", 0, "Groups of the user, besides atelier-users", 0},
     {"shell", 's', "SHELL", 0, "Login shell inside sessions, one of /etc/shells", 0},
     {"uid", 'u', "UID", 0, "UID that the user gets [the next one]", 0},
     {"name", OPTION_NAME, "NAME", 0, "Name of the user [made from the e-mail address]", 0},

@@ -20,7 +20,7 @@
     X(BUSY, 75, "busy for a moment, try again")                                                    \
     X(NOPERM, 77, "permission denied")                                                             \
     X(POLICY, 78, "policy: something is wrong with it")                                            \
-    X(RUN_TIMEOUT, 124, "run: the wall time was used up")                                          \
+    X(RUN_TIMEOUT, 124, "run: the wall time or the processor time was used up")                    \
     X(RUN_FAILED, 125, "run: refused, or ended by something else than the program")                \
     X(RUN_NO_EXEC, 126, "run: the program cannot be started")                                      \
     X(RUN_NOT_FOUND, 127, "run: the program does not exist")                                       \

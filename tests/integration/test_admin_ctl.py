@@ -78,6 +78,17 @@ def test_a_command_that_is_not_known_comes_with_one_that_is(words, said):
     assert refused(64, *words).startswith(f"atelier: {said}")
 
 
+def test_each_help_fits_a_terminal_and_no_line_of_it_is_of_blanks():
+    whole = lab.atelier("--help").stdout
+    table = whole.partition("Commands (")[2].partition("\n\n")[0].splitlines()[1:]
+    commands = [line[2:18].split() for line in table]
+    assert ["user", "add"] in commands and ["net"] in commands and len(commands) > 30, commands
+    for words in ([], *commands):
+        lines = lab.atelier(*words, "--help").stdout.splitlines()
+        assert lines[0].startswith(" ".join(["Usage: atelier", *words])), lines
+        assert [line for line in lines if len(line) > 79 or line != line.rstrip()] == [], words
+
+
 def test_groups_are_left_and_joined(user):
     user("joins", "-G", "ctl-one")
     assert "ctl-one" in groups_of("joins")

@@ -285,7 +285,7 @@ def test_the_command_takes_names():
         assert lab.atelier("policy", "check", "/run/shown.conf").stdout == \
             f"/run/shown.conf: fine, profiles: {count}\n"
         assert lab.atelier("policy", "show", "/run/shown.conf").stdout == shown
-    for argv, code, says in ((("explain", "nobody-here"), 1, "there is no user nobody-here"),
+    for argv, code, says in ((("explain", "nobody-here"), 1, "there is no user 'nobody-here'"),
                              (("explain", "root"), 1, "root is no participant"),
                              (("explain",), 64, "NAME is missing"),
                              (("explain", "No!"), 64, "is no name of a user"),
