@@ -32,7 +32,10 @@ static void entry_add(struct measure *m, const struct stat *st)
     uint64_t blocks = (uint64_t)st->st_blocks * 512;
     uint64_t bytes = ((uint64_t)st->st_size + BLOCK - 1) / BLOCK * BLOCK;
     uint64_t names = S_ISDIR(st->st_mode) || st->st_nlink == 0 ? 1 : st->st_nlink;
+    uint64_t holes = S_ISREG(st->st_mode) && bytes > blocks ? (bytes - blocks) / names : 0;
 
+    /* A few files can have more than a sum has. */
+    m->size.holes = holes < UINT64_MAX - m->size.holes ? m->size.holes + holes : UINT64_MAX;
     m->size.bytes += (blocks < bytes ? blocks : bytes) / names;
     if (names == 1)
         m->size.files++;
@@ -94,6 +97,14 @@ int home_size_fits(const struct home_size *have, uint64_t bytes, uint64_t files,
         size_text(bytes, may, sizeof(may));
         *ret_why = text_format("%s are in the home, and the policy gives %s (disk)", is, may);
         return -ENOSPC;
+    }
+    if (have->holes > HOME_HOLES_MAX) {
+        size_text(have->holes, is, sizeof(is));
+        size_text(HOME_HOLES_MAX, may, sizeof(may));
+        *ret_why = text_format("%s of the files in the home are holes, and with more than %s it is "
+                               "not known when the copy would be done",
+                               is, may);
+        return -EFBIG;
     }
     if (have->files > files) {
         *ret_why = text_format("%" PRIu64 " files are in the home, and the policy gives %" PRIu64

@@ -48,6 +48,7 @@ static void holes_and_second_names_take_nothing(void **state)
     size = size_of(p);
     assert_int_equal(size.files, 2);
     assert_true(size.bytes >= 3 * MIB && size.bytes < 4 * MIB);
+    assert_true(size.holes > 896 * MIB && size.holes <= 897 * MIB);
     for (int i = 0; i < 3; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "homes/ada/%d", i + 2);
         assert_int_equal(linkat(p->fd, "homes/ada/1", p->fd, names[i], 0), 0);
@@ -56,6 +57,7 @@ static void holes_and_second_names_take_nothing(void **state)
     assert_int_equal(symlinkat("/usr", p->fd, "homes/ada/usr"), 0);
     size = size_of(p);
     assert_int_equal(size.files, 3);
+    assert_true(size.holes > 896 * MIB && size.holes <= 897 * MIB);
     assert_true(size.bytes >= 3 * MIB - 16 && size.bytes < 4 * MIB);
 }
 
@@ -74,7 +76,15 @@ static void what_does_not_fit_is_said(void **state)
     assert_int_equal(home_size_fits(&have, 6 * MIB, 9, &why), -ENOSPC);
     assert_non_null(strstr(why, "10 files are in the home, and the policy gives 9 (disk_files)"));
     free(why);
+    assert_int_equal(
+        home_size_fits(&(struct home_size){.holes = (uint64_t)65 << 30}, 6 * MIB, 10, &why),
+        -EFBIG);
+    assert_non_null(strstr(why, "65G of the files in the home are holes, and with more than 64G"));
+    free(why);
     why = NULL;
+    assert_int_equal(
+        home_size_fits(&(struct home_size){.holes = HOME_HOLES_MAX}, 6 * MIB, 10, &why), 0);
+    assert_null(why);
     /* One that is still to be made is looked for above. */
     (void)snprintf(path, sizeof(path), "%s/images", p->top);
     assert_int_equal(home_size_has_room(&(struct home_size){.bytes = 1}, path, &why), 0);
