@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,6 +23,10 @@
 
 #include "common/banned.h"
 
+/* A path, each byte of it as four characters, and what is said of it. */
+#define LINE_ROOM (4 * PATH_MAX + 256)
+#define CUT       "..."
+
 /* --xattrs-include: what a participant can have. Attributes of other kinds are the kernel's or
  * root's, and some would be refused. */
 #define KEPT                                                                                       \
@@ -30,8 +36,11 @@
 static const char *const writer[] = {
     TAR,  "--create", "--file=-", "--sparse", "--one-file-system", "--warning=no-file-ignored",
     KEPT, "--",       ".",        NULL};
+/* --warning: a time that the user has set to the future. All else that it says has to be looked at:
+ * of an attribute that cannot be set it warns, and ends as if all were done. */
 static const char *const extractor[] = {
-    TAR, "--extract", "--file=-", "--same-owner", "--same-permissions", KEPT, NULL};
+    TAR,  "--extract", "--file=-", "--same-owner", "--same-permissions", "--warning=no-timestamp",
+    KEPT, NULL};
 static const char *const comparer[] = {TAR, "--compare", "--file=-", KEPT, NULL};
 
 /* @in, @out: become standard input and output. Return: 0 or a negative errno. */
@@ -57,19 +66,26 @@ static int one_start(const char *const *argv, int dir, int in, int out, int mess
     return r;
 }
 
-/* Names in it are the user's choice. */
+/* Names in it are the user's choice, and the reason comes after them: of what is too long the
+ * middle is left out. */
 static void said_read(int messages, char *ret_said, size_t size)
 {
-    size_t n = 0;
+    char line[LINE_ROOM];
+    size_t n = 0, half = (size - sizeof(CUT)) / 2;
 
-    if (lseek(messages, 0, SEEK_SET) < 0 || fd_read_full(messages, ret_said, size - 1, &n) < 0)
+    if (lseek(messages, 0, SEEK_SET) < 0 || fd_read_full(messages, line, sizeof(line) - 1, &n) < 0)
         n = 0;
-    ret_said[n] = '\0';
-    ret_said[strcspn(ret_said, "\n")] = '\0';
-    for (char *p = ret_said; *p; p++) {
+    line[n] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    for (char *p = line; *p; p++) {
         if (*p < ' ' || *p > '~')
             *p = '?';
     }
+    n = strlen(line);
+    if (n < size)
+        memcpy(ret_said, line, n + 1);
+    else
+        (void)snprintf(ret_said, size, "%.*s" CUT "%s", (int)half, line, line + n - half);
 }
 
 /* Both ends are closed in here as soon as a tar has them: each has to see the end of the other. */
@@ -97,17 +113,27 @@ static int pair_run(const char *const *reader, int from_fd, int to_fd, int null,
     return wrote == 0 && read == 0 ? 0 : -EIO;
 }
 
+/* The first line is read, and no more is kept: each file of the user's could have one. */
+static int messages_open(void)
+{
+    cleanup_close int fd = memfd_create("messages", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0 || ftruncate(fd, LINE_ROOM) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) < 0)
+        return -errno;
+    return fd_take(&fd);
+}
+
 int copy_tree(int from_fd, int to_fd, enum copy_what what, char *ret_said, size_t size)
 {
-    cleanup_close int messages = memfd_create("messages", MFD_CLOEXEC);
     cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    cleanup_close int messages = null < 0 ? -errno : messages_open();
     int r;
 
     ret_said[0] = '\0';
-    if (messages < 0 || null < 0)
-        return -errno;
+    if (messages < 0)
+        return messages;
     r = pair_run(what == COPY_MAKE ? extractor : comparer, from_fd, to_fd, null, messages);
-    if (r == -EIO)
+    if (r == 0 || r == -EIO)
         said_read(messages, ret_said, size);
-    return r;
+    return r == 0 && ret_said[0] ? -EIO : r;
 }

@@ -279,6 +279,12 @@ def test_what_does_not_fit_stays_a_directory(directory):
     # Less than that, and more than the file system has room for.
     os.truncate(f"{work}/big", 31 * MIB)
     assert "image is too small for what is there" in refused(1, "user", "image", name)
+    # No room is needed for more holes than can be compared.
+    for n in range(2):
+        with open(f"{work}/big", "wb") as file:
+            file.truncate((65 << 30) - n * (2 << 30))
+        dry = lab.command("atelier", "user", "image", "--dry-run", name, check=False)
+        assert ("65G of the files in the home are holes" in dry.stderr, dry.returncode) == (n == 0, 1 - n)
     os.unlink(f"{work}/big")
     for n in range(1000):
         os.mknod(f"{work}/{n}")
@@ -297,6 +303,21 @@ def test_what_does_not_fit_stays_a_directory(directory):
         assert f"{IMAGES} has room for 1020K" in refused(1, "user", "image", name)
     finally:
         lab.command("umount", IMAGES)
+    # What tar only warns of: more than a block of ext4 has room for.
+    many = b"".join(struct.pack("<HHI", 2, 4, 20000 + n) for n in range(4000))
+    os.setxattr(f"{work}/1", "system.posix_acl_access", ACL[:12] + many + ACL[20:])
+    assert "for file './work/1': No space left on device" in refused(1, "user", "image", name)
+    os.removexattr(f"{work}/1", "system.posix_acl_access")
+    # The reason is seen behind a name of any length.
+    at = os.open(work, os.O_RDONLY)
+    for _ in range(21):
+        os.mkdir(200 * "\n", dir_fd=at)
+        below = os.open(200 * "\n", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    assert "Cannot mkdir: File name too long" in refused(1, "user", "image", name)
+    lab.command("rm", "-r", f"{work}/{200 * chr(10)}")
     # A copy that is not the same is none.
     with tar_is("if sys.argv[1] == '--compare': open('work/1', 'w').write('x')"):
         assert "the copy is not the same: ./work/1: " in refused(1, "user", "image", name)
