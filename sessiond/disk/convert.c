@@ -45,6 +45,8 @@
 /* With less than this left of an image a write was refused for want of room. */
 #define ROOM_LEFT_BYTES (1u << 20)
 
+static const char there_is_one[] = "beside the home is one that was there before it";
+
 struct names {
     char mark[24];
     char old[sizeof(IMAGE_OLD_PREFIX) + NAME_SIZE];
@@ -105,7 +107,8 @@ static int mark_read(const struct image *im, uint64_t *ret_ino)
     return 0;
 }
 
-/* Move the directory beside. Return: 0, also if there is another one or none, or -errno. */
+/* Move the directory beside. Return: 0, also if there is another one or none; -ENOTEMPTY: the name
+ * is taken; or another negative errno. */
 static int old_move(struct image *im, uint64_t ino)
 {
     const struct names n = names_of(im);
@@ -118,10 +121,13 @@ static int old_move(struct image *im, uint64_t ino)
         return fd == -ENOENT ? 0 : fd;
     if (st.st_ino != ino || st.st_uid != im->uid)
         return 0;
-    if (renameat2(im->homes_fd, im->name, im->homes_fd, n.old, RENAME_NOREPLACE) < 0 ||
-        fsync(im->homes_fd) < 0)
-        return -errno;
-    return 0;
+    if (renameat2(im->homes_fd, im->name, im->homes_fd, n.old, RENAME_NOREPLACE) < 0) {
+        if (errno != EEXIST)
+            return -errno;
+        im->ret_what = there_is_one;
+        return -ENOTEMPTY;
+    }
+    return fsync(im->homes_fd) < 0 ? -errno : 0;
 }
 
 int convert_settle(struct image *im)
@@ -259,7 +265,7 @@ int convert_home(struct image *im, uint64_t bytes, uint64_t files)
     home = directory_open(im, &st);
     if (home < 0)
         return home;
-    im->ret_what = "beside the home is one that was there before it";
+    im->ret_what = there_is_one;
     if (has_file(im->homes_fd, n.old))
         return -ENOTEMPTY;
     r = mark_make(im, &st);

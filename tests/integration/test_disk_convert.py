@@ -429,6 +429,25 @@ def test_what_was_begun_goes_on_without_the_command_and_another_one_waits(direct
     assert lab.run(["/bin/true"], user=name).receipt["disk"]["mode"] == "image"
 
 
+def test_what_is_put_beside_the_home_meanwhile_is_not_taken_for_the_old_one(directory):
+    name = once("klaas")
+    (uid,) = directory(name)
+    lab.sh("echo kept >file", user=name)
+    policy(IMAGES_ON + "disk { required = false }\n")
+    with tar_waits() as go, spawned("user", "image", name) as image:
+        lab.eventually(lambda: os.path.exists(AT))
+        os.mkdir(old_of(name))
+        go()
+        assert image.wait(20) == 1
+    # There are two of the home by now, and neither is used until it is known which is the right one.
+    assert os.path.exists(f"{IMAGES}/{uid}.img") and os.stat(home_of(name)).st_uid == uid
+    assert lab.sh("cat file", user=name).status == "setup_failed"
+    os.rmdir(old_of(name))
+    assert "is an image already" in lab.atelier("user", "image", name).stdout
+    run = lab.sh("cat file", user=name)
+    assert (run.out, run.receipt["disk"]["mode"]) == (b"kept\n", "image")
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_a_user_who_is_removed_takes_along_what_an_interrupted_conversion_has_left(directory, late):
     name = once("kuno" if late else "knut")
