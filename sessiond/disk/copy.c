@@ -2,9 +2,10 @@
 /*
  * copy.c - all of a tree into another one, and whether it is the same, by tar(1).
  *
- * One tar writes, another one reads, and a pipe is between them. The directories are their working
- * directories: neither is named, so neither can become another one on the way. The one that writes
- * opens nothing by name that could be a link (it uses O_NOFOLLOW), as for an archive of a home.
+ * One tar writes, another one reads, and what goes from one to the other goes through us: so both
+ * end when we do, however that is. The directories are their working directories: neither is named,
+ * so neither can become another one on the way. The one that writes opens nothing by name that
+ * could be a link (it uses O_NOFOLLOW), as for an archive of a home.
  */
 #include "sessiond/disk/copy.h"
 
@@ -26,6 +27,8 @@
 /* A path, each byte of it as four characters, and what is said of it. */
 #define LINE_ROOM (4 * PATH_MAX + 256)
 #define CUT       "..."
+/* A pipe has 64 KiB. */
+#define PASS_BYTES ((size_t)1 << 20)
 
 /* --xattrs-include: what a participant can have. Attributes of other kinds are the kernel's or
  * root's, and some would be refused. */
@@ -88,22 +91,40 @@ static void said_read(int messages, char *ret_said, size_t size)
         (void)snprintf(ret_said, size, "%.*s" CUT "%s", (int)half, line, line + n - half);
 }
 
-/* Both ends are closed in here as soon as a tar has them: each has to see the end of the other. */
+/* Until one of them has ended: who writes by an error, who reads by an end. */
+static void pass_all(int in, int out)
+{
+    ssize_t n;
+
+    do {
+        n = splice(in, NULL, out, NULL, PASS_BYTES, 0);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+/* What a tar has is closed in here at once: each has to see the end of the other, and of us. */
 static int pair_run(const char *const *reader, int from_fd, int to_fd, int null, int messages)
 {
-    cleanup_close int in = -1, out = -1;
+    cleanup_close int from = -1, to = -1, in = -1, out = -1;
     pid_t first = -1, second = -1;
     int ends[2], r, wrote = 0, read = 0;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    in = ends[0];
+    from = ends[0];
     out = ends[1];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    in = ends[0];
+    to = ends[1];
     r = one_start(writer, from_fd, null, out, messages, &first);
     (void)close(fd_take(&out));
     if (r == 0)
         r = one_start(reader, to_fd, in, messages, messages, &second); /* differences: on out */
     (void)close(fd_take(&in));
+    if (r == 0)
+        pass_all(from, to);
+    (void)close(fd_take(&from));
+    (void)close(fd_take(&to));
     if (first > 0)
         wrote = tar_wait(first);
     if (second > 0)

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,8 @@ int main(int argc, char *argv[])
     im.uid = (uint32_t)uid;
     (void)str_copy(im.name, sizeof(im.name), argv[3]);
     (void)umask(077);
+    /* Whoever does not listen any more is seen by an error, which takes back what was begun. */
+    (void)signal(SIGPIPE, SIG_IGN);
     if (chdir("/") < 0 || host_join() < 0) {
         (void)fprintf(stderr, "atelier-image: the mount namespace of the host: %s\n",
                       strerror(errno));

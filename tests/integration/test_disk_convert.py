@@ -448,6 +448,27 @@ def test_what_is_put_beside_the_home_meanwhile_is_not_taken_for_the_old_one(dire
     assert (run.out, run.receipt["disk"]["mode"]) == (b"kept\n", "image")
 
 
+def test_the_copy_ends_with_the_program_that_makes_it(directory):
+    name = once("knud")
+    (uid,) = directory(name)
+
+    def tars():
+        return [each for each in lab.processes() if each.comm == "tar"]
+
+    with tar_is("while sys.argv[1] == '--create':", "    os.write(1, b'x')", "    time.sleep(0.01)",
+                "while sys.stdin.buffer.read(1):", "    pass", "sys.exit(1)"):
+        with subprocess.Popen([PROGRAM, "convert", str(uid), name, str(32 * MIB), "1000"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as image:
+            image.stdin.write(b"go\n")
+            image.stdin.flush()
+            lab.eventually(lambda: len(tars()) == 2)
+            image.kill()
+        lab.eventually(lambda: not tars())
+    lab.eventually(lambda: not loops())
+    lab.command(PROGRAM, "settle", str(uid), name)
+    assert is_directory(name, uid)
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_a_user_who_is_removed_takes_along_what_an_interrupted_conversion_has_left(directory, late):
     name = once("kuno" if late else "knut")
