@@ -21,6 +21,7 @@
 /* Numbers of so many children, with a blank each: pid_max is 4194304. */
 #define CHILDREN_ROOM (PROCS_ROOM * 8)
 #define STAT_ROOM     1024
+#define PID_LIMIT     4194304 /* include/linux/threads.h: PID_MAX_LIMIT */
 #define ROLLUP_ROOM   2048
 /* The lines of memory come after that of the groups, and only root sets these. */
 #define STATUS_ROOM 8192
@@ -33,6 +34,10 @@ struct proc {
 static struct proc found[PROCS_ROOM];
 static size_t found_count, root_count; /* the roots come first */
 static char children[CHILDREN_ROOM];
+
+/* Numbers of those that one process has been seen to have, a bit each: when a thread ends, its
+ * children are another one's, whose list may be read later. */
+static uint8_t listed[PID_LIMIT / 8];
 
 struct stat_line {
     pid_t parent;
@@ -79,6 +84,24 @@ static int proc_stat(int dir, const struct proc *p, struct stat_line *ret_line)
     return r;
 }
 
+/* Return: false if it was there already. */
+static bool listed_add(long pid)
+{
+    uint8_t *byte = &listed[pid / 8];
+    const uint8_t bit = (uint8_t)(1u << (pid % 8));
+    bool is_new = (*byte & bit) == 0;
+
+    *byte |= bit;
+    return is_new;
+}
+
+/* All of them came to @found from there on. */
+static void listed_clear(size_t first)
+{
+    for (size_t i = first; i < found_count; i++)
+        listed[found[i].pid / 8] = 0;
+}
+
 /* Return: 0; -ENOSPC: there are more than there is room for. */
 static int children_take(pid_t parent)
 {
@@ -88,12 +111,16 @@ static int children_take(pid_t parent)
         char *end;
         long pid = strtol(at, &end, 10);
 
-        if (end == at || pid <= 0)
+        if (end == at || pid <= 0 || pid >= PID_LIMIT)
             return 0;
-        if (found_count == PROCS_ROOM)
-            return -ENOSPC;
-        found[found_count++] = (struct proc){.pid = (pid_t)pid, .parent = parent};
         at = end;
+        if (!listed_add(pid))
+            continue;
+        if (found_count == PROCS_ROOM) {
+            listed[pid / 8] = 0;
+            return -ENOSPC;
+        }
+        found[found_count++] = (struct proc){.pid = (pid_t)pid, .parent = parent};
     }
 }
 
@@ -108,7 +135,7 @@ static int children_of_task(int dir, const char *task, pid_t parent)
 }
 
 /* Children are a thread's. What is gone meanwhile has none. Return: is there room for all? */
-static bool children_of(int dir, const struct proc *p, uint32_t threads)
+static bool children_of_all(int dir, const struct proc *p, uint32_t threads)
 {
     cleanup_close int fd = -1;
     bool has_room = true;
@@ -132,14 +159,27 @@ static bool children_of(int dir, const struct proc *p, uint32_t threads)
     return has_room;
 }
 
+/* Each once. */
+static bool children_of(int dir, const struct proc *p, uint32_t threads)
+{
+    const size_t first = found_count;
+    bool has_room = children_of_all(dir, p, threads);
+
+    listed_clear(first);
+    return has_room;
+}
+
 int procs_check(void)
 {
     cleanup_close int dir = proc_open(getpid());
     char task[16];
+    int r;
 
     (void)snprintf(task, sizeof(task), "%d", getpid());
     found_count = 0;
-    return dir < 0 ? dir : children_of_task(dir, task, getpid());
+    r = dir < 0 ? dir : children_of_task(dir, task, getpid());
+    listed_clear(0);
+    return r;
 }
 
 int procs_look(pid_t init, pid_t login, uint32_t most, struct procs *ret_procs)

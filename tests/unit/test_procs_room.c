@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sessiond/monitor/cgroup.h"
@@ -28,6 +29,10 @@ void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct wire_usage *ret_us
     *ret_usage = (struct wire_usage){0};
 }
 
+/* One in some hundred looks comes between two threads. */
+#define HANDED_LOOKS 4000
+
+static const unsigned none = 0;
 static int ready[2];
 
 static _Noreturn void wait_for_ever(void)
@@ -164,9 +169,62 @@ static void who_has_more_processes_than_there_is_room_for_is_ended(void **state)
     }
 }
 
+/* Whoever has the children begins the next thread, and ends: then they are that one's. */
+static void *thread_hands_on(void *count)
+{
+    pthread_attr_t attr;
+    pthread_t next;
+
+    forks_make(*(const unsigned *)count);
+    (void)nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    if (pthread_attr_init(&attr) != 0 ||
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) != 0)
+        _exit(1);
+    while (pthread_create(&next, &attr, thread_hands_on, (void *)(uintptr_t)&none) != 0)
+        ;
+    return NULL;
+}
+
+static void children_that_are_handed_on_count_once(void **state)
+{
+    static const unsigned count = 2 * PROCS_ROOM / 3;
+    bool has_failed = false;
+    unsigned most = 0;
+    pthread_t thread;
+    pid_t pid;
+    char c;
+
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)pthread_create(&thread, NULL, thread_hands_on, (void *)(uintptr_t)&count);
+        pthread_exit(NULL); /* the first thread would have them for ever */
+    }
+    assert_true(pid > 0);
+    (void)setpgid(pid, pid);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(read(ready[0], &c, 1), 1);
+    for (unsigned i = 0; i < HANDED_LOOKS; i++) {
+        struct procs procs = {0};
+
+        has_failed = has_failed || procs_look(pid, 0, UINT32_MAX, &procs) < 0 || procs.is_cut;
+        most = procs.tasks > most ? procs.tasks : most;
+    }
+    (void)kill(-pid, SIGKILL); /* before anything fails: they would outlive the test */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    assert_false(has_failed);
+    assert_true(most > count); /* control: they were seen */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_that_are_handed_on_count_once),
         cmocka_unit_test(who_has_more_processes_than_there_is_room_for_is_ended),
     };
 
