@@ -40,7 +40,7 @@ static char *const *words_plain(const char *const *words)
     return (char *const *)(uintptr_t)words;
 }
 
-static int program_spawn(const char *const *argv, int output, pid_t *ret_pid)
+int program_start(const char *const *argv, int talk, int output, pid_t *ret_pid)
 {
     /* A process group of its own: Ctrl-C is for us, who stop between two steps. */
     posix_spawn_file_actions_t actions;
@@ -52,8 +52,11 @@ static int program_spawn(const char *const *argv, int output, pid_t *ret_pid)
         say_no_memory();
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
-    if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) != 0 ||
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) != 0 ||
+    r = talk >= 0
+            ? posix_spawn_file_actions_adddup2(&actions, talk, STDIN_FILENO)
+            : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r != 0 ||
+        posix_spawn_file_actions_adddup2(&actions, talk >= 0 ? talk : output, STDOUT_FILENO) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO) != 0 ||
         posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) != 0 ||
         posix_spawnattr_setsigmask(&attributes, &none) != 0 ||
@@ -68,15 +71,14 @@ static int program_spawn(const char *const *argv, int output, pid_t *ret_pid)
     return -r;
 }
 
-/* Return: exit code, 128 + signal, or -ETIMEDOUT. */
-static int program_wait(pid_t pid, unsigned timeout_s)
+int program_wait(pid_t pid, unsigned timeout_s)
 {
     cleanup_close int pidfd = pidfd_open(pid, 0);
     struct pollfd ready = {.fd = pidfd, .events = POLLIN};
     bool is_late = false;
     int status;
 
-    if (pidfd >= 0 && poll(&ready, 1, (int)(timeout_s * 1000)) == 0) {
+    if (timeout_s > 0 && pidfd >= 0 && poll(&ready, 1, (int)(timeout_s * 1000)) == 0) {
         (void)kill(pid, SIGKILL);
         is_late = true;
     }
@@ -89,7 +91,7 @@ static int program_wait(pid_t pid, unsigned timeout_s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static struct text output_read(int fd)
+struct text program_output(int fd)
 {
     struct text t = {0};
     struct stat st;
@@ -118,11 +120,11 @@ int program_run(const char *const *argv, unsigned timeout_s, struct text *ret_ou
 
     if (output < 0)
         return -errno;
-    r = program_spawn(argv, output, &pid);
+    r = program_start(argv, -1, output, &pid);
     if (r == 0)
         r = program_wait(pid, timeout_s);
     if (ret_output)
-        *ret_output = output_read(output);
+        *ret_output = program_output(output);
     return r;
 }
 

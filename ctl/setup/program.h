@@ -5,6 +5,8 @@
 #ifndef ATELIER_CTL_SETUP_PROGRAM_H
 #define ATELIER_CTL_SETUP_PROGRAM_H
 
+#include <sys/types.h>
+
 #include "ctl/setup/text.h"
 
 /**
@@ -19,6 +21,21 @@
  * -ETIMEDOUT, or another errno.
  */
 int program_run(const char *const *argv, unsigned timeout_s, struct text *ret_output);
+
+/**
+ * program_start() - The same by parts, for who has to talk with it
+ * @talk:   Becomes its standard input and output; -1: the input is empty, the output is @output
+ * @output: Of memfd_create(2): becomes its standard error
+ *
+ * Return: 0 or a negative errno.
+ */
+int program_start(const char *const *argv, int talk, int output, pid_t *ret_pid);
+
+/* @timeout_s: 0: none. Return: as program_run(). */
+int program_wait(pid_t pid, unsigned timeout_s);
+
+/* What it has written. The caller's. */
+struct text program_output(int output);
 
 /**
  * program_why() - Why a program failed, for a sentence
