@@ -18,6 +18,7 @@ GONE_WITHIN_S = 5 * GONE_S
 REFUSED_S = 5  # a login without a session may say so for so long, in a cage
 SEED = int(os.environ.get("ATELIER_TESTS_SEED", 0)) or random.SystemRandom().randrange(1, 1 << 32)
 NETWORK_ERRORS = (OSError, http.client.HTTPException, ValueError, lab.Refused, AssertionError)
+SSHD = ("sshd", "atelier-sshd")  # its own name, and what it is started as
 HOST = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("pid", "mnt", "ipc", "uts")}
 
 
@@ -36,6 +37,9 @@ def bring_up(*names):
 
 # ---- what may never be
 
+SHOWN = ("Name", "Pid", "PPid", "Uid", "CapEff", "Seccomp", "NoNewPrivs", "voluntary_ctxt_switches")
+
+
 def unconfined(pid):
     """Why a participant's process is one that may never be; "" if it is not, or is gone."""
     try:
@@ -47,13 +51,14 @@ def unconfined(pid):
     if not lab.ID_MIN <= int(said["Uid"].split()[0]) <= lab.ID_ALLOC_MAX or said["State"][0] in "ZX":
         return ""
     held = (said["Seccomp"], said["NoNewPrivs"]) == ("2", "1")
+    shown = {key: said[key] for key in SHOWN}
     if own["pid"] == HOST["pid"]:  # a login that got no session, in its cage (cage.c)
-        return "" if held and said["Name"].startswith("sshd") else f"on the host: {said}"
+        return "" if held and said["Name"].startswith(SSHD) else f"on the host: {shown}"
     if any(own[name] == HOST[name] for name in HOST):
-        return f"in a namespace of the host {own}: {said}"
+        return f"in a namespace of the host {own}: {shown}"
     bare = all(int(said[key], 16) == 0 for key in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"))
     # Ours takes its last steps as the user, and has not begun the program.
-    return "" if bare and (held or said["Name"] == "atelier-init") else f"too free: {said}"
+    return "" if bare and (held or said["Name"] == "atelier-init") else f"too free: {shown}"
 
 
 class Watch(threading.Thread):
@@ -234,7 +239,7 @@ def victims():
             found["atelier-spawn"] = [process.pid]
         elif process.comm in ("atelier-init", lab.SESSION_INIT) and process.uid == 0:
             found.setdefault(process.comm, []).append(process.pid)
-        elif process.ppid == listener and process.comm.startswith(("sshd", "atelier-sshd")):
+        elif process.ppid == listener and process.comm.startswith(SSHD):
             found.setdefault("monitor of sshd", []).append(process.pid)
     return {name: pids for name, pids in found.items() if all(pids)}
 

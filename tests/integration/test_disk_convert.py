@@ -26,6 +26,7 @@ PROGRAM = "/usr/lib/atelier/atelier-image"
 TAR = "/usr/bin/tar"
 SECRET = "/etc/shadow"
 AT, WAIT = "/run/lab/tar-at", "/run/lab/tar-wait"
+RENAMEAT = 264  # asm/unistd_64.h: the image gets its name
 DIRECTORIES = "disk { backend = none\n idle = 300ms }\n"
 IMAGES_ON = IMAGE.format(idle="300ms", disk="32M")
 ACL = struct.pack("<I" + 5 * "HHI", 2, 1, 6, 2**32 - 1, 2, 4, 12345, 4, 4, 2**32 - 1, 16, 4,
@@ -354,8 +355,10 @@ class Convert:
         assert self.traced.wait(self.process.pid, 5)
         self.ours.send(b"go\n")
 
-    def steps(self, count):
-        """On to a system call, and no further. How many there were."""
+    def steps(self, count, is_moving=False):
+        """On to a system call, and no further; of the part that moves, or from here on. How many."""
+        if is_moving:
+            self.traced.steps(self.process.pid, 1 << 20, call=RENAMEAT)
         done = self.traced.steps(self.process.pid, count)
         tracing.kill(self.process.pid)
         self.traced.let_go()
@@ -373,6 +376,8 @@ def test_whoever_is_killed_leaves_a_directory_or_an_image(directory):
     before = snapshot(home)
     count, outcomes, between = Convert(name, uid).steps(1 << 20), [], {}
     assert os.path.exists(image)
+    # How many come before that part is another number each time: they wait for the copy.
+    points = [(at, False) for at in range(1, count // 2, count // 12)]
 
     def back():
         """The directory again."""
@@ -380,8 +385,10 @@ def test_whoever_is_killed_leaves_a_directory_or_an_image(directory):
         os.rename(old_of(name), home)
 
     back()
-    for at in [*range(1, count - 48, count // 6), *range(count - 48, count, 2)]:
-        Convert(name, uid).steps(at)
+    points += [(at, True) for at in range(0, Convert(name, uid).steps(1 << 20, True), 2)]
+    back()
+    for at in points:
+        Convert(name, uid).steps(*at)
         between[tuple(map(os.path.exists, (f"{IMAGES}/{uid}.move", image, home, old_of(name))))] = at
         with opened(name, uid):
             outcomes.append(os.path.exists(image))
@@ -400,7 +407,7 @@ def test_whoever_is_killed_leaves_a_directory_or_an_image(directory):
     # What starts next does the same, and has a home.
     policy(IMAGES_ON + "disk { required = false }\n")
     for at, mode in ((between[copied], "none"), (between[moved], "image")):
-        Convert(name, uid).steps(at)
+        Convert(name, uid).steps(*at)
         assert os.path.exists(f"{IMAGES}/{uid}.move")
         run = lab.sh("cat file", user=name)
         assert (run.status, run.out, run.receipt["disk"]["mode"]) == ("ok", b"kept\n", mode)

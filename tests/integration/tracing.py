@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 import time
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -12,6 +13,7 @@ libc.ptrace.restype = ctypes.c_long
 # linux/ptrace.h
 CONT, DETACH, SYSCALL = 7, 17, 24
 GETEVENTMSG, SEIZE, INTERRUPT, SECCOMP_GET_FILTER = 0x4201, 0x4206, 0x4207, 0x420c
+GET_SYSCALL_INFO, INFO_ENTRY, INFO_SIZE = 0x420e, 1, 88
 O_SYSGOOD, O_FORKS = 0x1, 0x2 | 0x4 | 0x8
 EVENTS_OF_FORKS = (1, 2, 3)
 WALL = 0x40000000
@@ -36,6 +38,13 @@ def filter_of(pid):
         return room.raw[:count * INSTRUCTION_SIZE]
     finally:
         ptrace(DETACH, pid)
+
+
+def enters(pid):
+    """The number of the system call that a process is held at the entry to, or None."""
+    info = ctypes.create_string_buffer(INFO_SIZE)
+    ptrace(GET_SYSCALL_INFO, pid, INFO_SIZE, ctypes.addressof(info))
+    return int.from_bytes(info.raw[24:32], sys.byteorder) if info.raw[0] == INFO_ENTRY else None
 
 
 class Traced:
@@ -74,8 +83,11 @@ class Traced:
             ptrace(CONT, pid)
         return None
 
-    def steps(self, pid, count, within=5):
-        """On to its @count-th next entry to or exit from a system call. How many there were."""
+    def steps(self, pid, count, within=5, call=None):
+        """On to its @count-th next entry to or exit from a system call, or to the entry to @call.
+
+        How many there were.
+        """
         for done in range(count):
             ptrace(SYSCALL, pid)
             status = self.wait(pid, within)
@@ -86,6 +98,8 @@ class Traced:
                 ptrace(GETEVENTMSG, pid, 0, ctypes.addressof(child))
                 if self.wait_for_child(child.value, within):
                     ptrace(DETACH, child.value)
+            elif call is not None and enters(pid) == call:
+                return done + 1
         return count
 
     def wait_for_child(self, pid, within):
