@@ -32,6 +32,19 @@ static const struct command commands[] = {
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
+/* These print what is no list of values, and do not take --json behind them either. */
+static int (*const without_json[])(struct options *opt, int argc, char **argv) = {
+    cmd_policy_check, cmd_policy_show, cmd_policy_names, cmd_policy_explain, cmd_setup};
+
+static bool has_json(const struct command *c)
+{
+    for (size_t i = 0; i < sizeof(without_json) / sizeof(without_json[0]); i++) {
+        if (c->run == without_json[i])
+            return false;
+    }
+    return true;
+}
+
 struct main_args {
     struct options opt;
     const struct command *command;
@@ -118,6 +131,11 @@ static error_t command_parse(struct main_args *args, const char *noun, struct ar
             command_refuse(state, noun, verb);
         else
             command_refuse(state, noun, NULL);
+        return EINVAL;
+    }
+    if (args->opt.json && !has_json(args->command)) {
+        argp_error(state, "%s%s%s has no --json", noun, args->command->verb ? " " : "",
+                   args->command->verb ? args->command->verb : "");
         return EINVAL;
     }
     args->first = args->command->verb ? state->next : state->next - 1;

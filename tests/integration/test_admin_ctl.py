@@ -89,6 +89,18 @@ def test_each_help_fits_a_terminal_and_no_line_of_it_is_of_blanks():
         assert [line for line in lines if len(line) > 79 or line != line.rstrip()] == [], words
 
 
+def test_json_is_refused_where_there_is_none():
+    table = lab.atelier("--help").stdout.partition("Commands (")[2].partition("\n\n")[0].splitlines()[1:]
+    taken = {}
+    for words in (line[2:18].split() for line in table):
+        taken["--json" in lab.atelier(*words, "--help").stdout] = words
+        before = lab.atelier("--json", *words, "--help", check=False)
+        behind = lab.atelier(*words, "--json", "--help", check=False)
+        assert before.returncode == behind.returncode == (0 if "--json" in before.stdout else 64), words
+    assert taken.keys() == {True, False}
+    assert "policy check has no --json" in lab.atelier("--json", "policy", "check", check=False).stderr
+
+
 def test_groups_are_left_and_joined(user):
     user("joins", "-G", "ctl-one")
     assert "ctl-one" in groups_of("joins")
