@@ -180,7 +180,8 @@ static void sum_print(const struct sum *s)
     table_print(t, stdout);
 }
 
-static enum ctl_exit net_print(json_t *json)
+/* @name: of the one who was asked for, or NULL */
+static enum ctl_exit net_print(json_t *json, const char *name)
 {
     struct sum s = {0};
     json_error_t error;
@@ -195,12 +196,17 @@ static enum ctl_exit net_print(json_t *json)
         return answer_is_strange("a list is missing");
     sum_print(&s);
     (void)putchar('\n');
+    if (name && s.counted && json_array_size(s.users) == 0) {
+        (void)printf("%s has not tried to reach anything.\n", name);
+        return CTL_OK;
+    }
     code = users_print(s.users);
     if (code == CTL_OK && json_array_size(s.refused) > 0) {
         (void)putchar('\n');
         code = refused_print(s.refused);
     }
-    if (code == CTL_OK) {
+    /* They count what all users tried. */
+    if (code == CTL_OK && !name) {
         (void)putchar('\n');
         code = rules_print(s.rules);
     }
@@ -247,5 +253,5 @@ int cmd_net(struct options *opt, int argc, char **argv)
     code = answer_get(opt, "GET", path, NULL, &a);
     if (code != CTL_OK || opt->json)
         return code;
-    return net_print(a.json);
+    return net_print(a.json, args.name);
 }

@@ -145,7 +145,11 @@ def test_the_command_shows_it():
     line = next(line.split() for line in shown.splitlines() if " 10.9.0.2 " in line)
     assert line[:2] == ["alice", "10.9.0.2"] and line[4] == "rfc1918"
     assert "2048 of one user at most" in shown and "carol" not in shown
-    assert "USER" in lab.atelier("net").stdout
+    assert "RULE" not in shown
+    everybody = lab.atelier("net").stdout
+    assert "USER" in everybody and "RULE" in everybody
+    lab.user_add(name="idle-one")
+    assert lab.atelier("net", "idle-one").stdout.endswith("\n\nidle-one has not tried to reach anything.\n")
     assert json.loads(lab.atelier("net", "--json").stdout)["counted"]
     assert lab.atelier("net", "nobody-here", check=False).returncode == 1
     assert "2048 of one user at most" in lab.atelier("status").stdout
