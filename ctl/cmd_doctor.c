@@ -98,21 +98,45 @@ int doctor_args_parse(struct options *opt, int argc, char **argv, unsigned flags
     return 0;
 }
 
+/* Where to wrap: at the width of the terminal, and nowhere if it is none. */
+static size_t columns_get(void)
+{
+    struct winsize size;
+
+    if (isatty(STDOUT_FILENO) != 1)
+        return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+#define LIST_GAP 2
+
 static void list_print(const struct doctor_args *args)
 {
-    cleanup_table struct table *t = table_new(4);
+    const size_t columns = columns_get();
+    size_t group_width = 0, id_width = 0;
 
     for (size_t i = 0; i < doctor_check_count; i++) {
         const struct doctor_check *check = &doctor_checks[i];
+        size_t group = strlen(doctor_group_word(check->group)), id = strlen(check->id);
 
         if (!doctor_is_selected(args, check))
             continue;
-        table_add(t, doctor_group_word(check->group));
-        table_add(t, check->id);
-        table_add(t, check->is_short ? "short" : "");
-        table_add(t, check->what);
+        group_width = group > group_width ? group : group_width;
+        id_width = id > id_width ? id : id_width;
     }
-    table_print(t, stdout);
+    for (size_t i = 0; i < doctor_check_count; i++) {
+        const struct doctor_check *check = &doctor_checks[i];
+        int at;
+
+        if (!doctor_is_selected(args, check))
+            continue;
+        at = printf("%-*s%*s%-*s%*s%-5s%*s", (int)group_width, doctor_group_word(check->group),
+                    LIST_GAP, "", (int)id_width, check->id, LIST_GAP, "",
+                    check->is_short ? "short" : "", LIST_GAP, "");
+        report_wrap(stdout, check->what, at > 0 ? (size_t)at : 0, columns);
+    }
 }
 
 /* One object, as of a run: {"checks": [...]}, without what only a run knows. */
@@ -132,18 +156,6 @@ static void list_print_json(const struct doctor_args *args)
             say_no_memory();
     }
     json_print_line(json);
-}
-
-/* Where to wrap: at the width of the terminal, and nowhere if it is none. */
-static size_t columns_get(void)
-{
-    struct winsize size;
-
-    if (isatty(STDOUT_FILENO) != 1)
-        return 0;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return 80;
-    return size.ws_col;
 }
 
 /* Source: https://no-color.org. */

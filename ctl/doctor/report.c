@@ -141,11 +141,7 @@ static size_t columns_of(const char *text, size_t bytes)
     return n;
 }
 
-/*
- * Write text whose first line begins in column @at, and break it between words before @limit. Goes
- * on in column @at; a word that is longer than a line stays whole, so that it can be copied.
- */
-static void wrap_print(FILE *out, const char *text, size_t at, size_t limit)
+void report_wrap(FILE *out, const char *text, size_t at, size_t limit)
 {
     size_t column = at;
     bool is_first = true;
@@ -244,12 +240,12 @@ void report_print(const struct report *r, FILE *out, const struct report_form *f
             (void)fprintf(out, "%-*s", (int)verdict_width, shown);
         (void)fprintf(out, "%*s%-*s%*s%-*s%*s", GAP, "", (int)group_width, groups[l->check->group],
                       GAP, "", (int)id_width, l->check->id, GAP, "");
-        wrap_print(out, evidence_of(l), at, form->columns);
+        report_wrap(out, evidence_of(l), at, form->columns);
         if (mend) {
             at = verdict_width + GAP;
             level_print(form, l->verdict, out);
             (void)fprintf(out, "%*s-> ", (int)at, "");
-            wrap_print(out, mend, at + 3, form->columns);
+            report_wrap(out, mend, at + 3, form->columns);
         }
     }
     counts_write(r, counts);

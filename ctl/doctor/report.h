@@ -115,6 +115,15 @@ struct report_form {
 };
 
 /**
+ * report_wrap() - Write text whose first line begins in column @at, and break it before @limit
+ * @limit: Columns of a line; 0: it is not broken
+ *
+ * Between words; goes on in column @at. A word that is longer than a line stays whole, so that it
+ * can be copied.
+ */
+void report_wrap(FILE *out, const char *text, size_t at, size_t limit);
+
+/**
  * report_print() - A line for each check, and below it what mends it if it is not well
  *
  * The last line counts the verdicts.

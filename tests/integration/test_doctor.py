@@ -130,6 +130,8 @@ def test_the_list_says_as_json_what_a_run_says():
         assert check["mend"]
     rows = [line.split()[:2] for line in lab.command("atelier", "doctor", "--list", *LOOKS).stdout.splitlines()]
     assert rows == [[check["group"], check["id"]] for check in listed["checks"]]
+    lines = lab.screen("atelier", "doctor", "--list")
+    assert max(map(len, lines)) <= 80 and len(lines) > len(lab.command("atelier", "doctor", "--list").stdout.splitlines())
 
 
 def test_it_is_for_root():
