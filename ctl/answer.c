@@ -175,6 +175,22 @@ char *json_join(const json_t *array)
     return text;
 }
 
+json_t *limits_unmet(const json_t *health)
+{
+    const json_t *required = json_object_get(health, "limits_required");
+    const json_t *by = json_object_get(health, "limits");
+    json_t *unmet = json_array();
+
+    for (size_t i = 0; i < json_array_size(required); i++) {
+        json_t *one = json_array_get(required, i);
+
+        if (strcmp(json_text(json_object_get(by, json_text(one))), "group") != 0 &&
+            json_array_append(unmet, one) < 0)
+            say_no_memory();
+    }
+    return unmet;
+}
+
 const char *time_text(json_int_t seconds, char buf[static TIME_TEXT_SIZE])
 {
     time_t t = (time_t)seconds;

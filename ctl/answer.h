@@ -68,6 +68,9 @@ const char *json_text(const json_t *value);
 /* The strings of an array with commas between them, "-" if there are none. Heap. */
 char *json_join(const json_t *array);
 
+/* Of healthz: the limits that the policy requires and no control group keeps. New array. */
+json_t *limits_unmet(const json_t *health);
+
 /* "2026-03-01T09:30:00Z", the way RFC 3339 writes Unix seconds; buf has 32 bytes. */
 #define TIME_TEXT_SIZE 32
 const char *time_text(json_int_t seconds, char buf[static TIME_TEXT_SIZE]);

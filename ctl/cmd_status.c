@@ -22,6 +22,7 @@ struct health {
     json_t *canary_age, *canary_cost, *net_connections;
     const char *memory, *pids, *cpu; /* who keeps the limit */
     json_t *names, *required;        /* or NULL */
+    const json_t *whole;             /* borrowed */
     int net_group;
     json_int_t net_revision, runs, users, groups, ids_free, generation;
 };
@@ -83,25 +84,11 @@ static void names_add(struct table *t, const json_t *names)
 /* What the policy requires, and what of it no control group keeps. */
 static void required_add(struct table *t, const struct health *h)
 {
-    const struct {
-        const char *key, *by;
-    } limits[] = {{"memory", h->memory}, {"pids", h->pids}, {"cpu", h->cpu}};
-    cleanup_json json_t *unmet = json_array();
-    cleanup_free char *all = json_join(h->required), *bad = NULL;
-    json_t *one;
-    size_t i;
+    cleanup_json json_t *unmet = limits_unmet(h->whole);
+    cleanup_free char *all = json_join(h->required), *bad = json_join(unmet);
 
-    json_array_foreach(h->required, i, one)
-    {
-        for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++) {
-            if (strcmp(json_text(one), limits[k].key) == 0 && strcmp(limits[k].by, "group") != 0 &&
-                json_array_append(unmet, one) < 0)
-                say_no_memory();
-        }
-    }
     if (json_array_size(h->required) == 0)
         return;
-    bad = json_join(unmet);
     table_add(t, "required");
     if (json_array_size(unmet) == 0)
         table_add(t, all);
@@ -191,6 +178,7 @@ int cmd_status(struct options *opt, int argc, char **argv)
     }
     if (health_read(a.json, &h, &error) < 0)
         return answer_is_strange(error.text);
+    h.whole = a.json;
     if (opt->json)
         json_print_line(a.json);
     else

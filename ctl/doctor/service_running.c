@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "common/cleanup.h"
+#include "ctl/answer.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/facts.h"
 #include "ctl/setup/file.h"
@@ -245,6 +247,8 @@ static bool is_waived(void)
 void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
 {
     const json_t *health = facts_sessiond(d, l);
+    cleanup_json json_t *unmet = limits_unmet(health);
+    cleanup_free char *bad = json_join(unmet);
     const char *mode, *v2;
     struct facts_process p;
     char controllers[512];
@@ -253,6 +257,16 @@ void check_cgroup_mode(struct doctor *d, struct doctor_line *l)
     if (!health)
         return;
     mode = facts_health_text(health, "cgroup_mode");
+    if (json_array_size(unmet) > 0) {
+        doctor_say(
+            l, DOCTOR_FAIL,
+            "mode %s does not keep %s, which the policy requires: nothing starts for whom it "
+            "is required",
+            mode, bad);
+        doctor_mend(l, "give sessiond control groups (/etc/default/atelier), or take it from "
+                       "required in /etc/atelier, and systemctl reload sessiond");
+        return;
+    }
     v2 = v2_controllers(controllers);
     is_asked = facts_daemon(d, FACTS_SESSIOND, &p) == 0 && p.pid != 0 &&
                (facts_argument(p.pid, "--cgroup", "-g", on_value, NULL) > 0 ||

@@ -227,6 +227,18 @@ def test_a_table_of_connections_that_is_too_small_is_told_with_what_would_do(ali
         assert doctor("conntrack-room")[1]["conntrack-room"]["verdict"] == "skip"
 
 
+def test_a_limit_that_is_required_and_not_kept_is_a_fault():
+    with policy("run { required = {memory, cpu} }\n", reload=True):
+        line = doctor("cgroup-mode")[1]["cgroup-mode"]
+        assert line["verdict"] == "pass", line  # positive control: here groups keep both
+    with doctor_faults.without_groups(), doctor_faults.doors.written("/etc/default/atelier", "SESSIOND_CGROUP=\n"):
+        line = doctor("cgroup-mode")[1]["cgroup-mode"]
+        assert line["verdict"] == "warn", line  # likewise: who does without them is not told more
+        with policy("run { required = {memory, cpu} }\n", reload=True):
+            line = doctor("cgroup-mode")[1]["cgroup-mode"]
+            assert line["verdict"] == "fail" and "does not keep memory,cpu, which the policy requires" in line["evidence"]
+
+
 # ---- every check has its fault
 
 def sabotaged():
