@@ -274,7 +274,7 @@ class Process:
         self.pid_ns = os.readlink(f"/proc/{pid}/ns/pid")
 
     def __repr__(self):
-        return f"<{self.pid} {self.comm} uid={self.uid} {self.state}>"
+        return f"<{self.pid} {self.comm} uid={self.uid} {self.state} of {self.ppid}>"
 
 
 def process_or_none(pid):
