@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,8 +18,8 @@
 #include "ctl/doctor/checks.h"
 #include "ctl/doctor/doctor.h"
 #include "ctl/doctor/sweep.h"
+#include "ctl/list.h"
 #include "ctl/say.h"
-#include "ctl/table.h"
 
 #include "common/banned.h"
 
@@ -98,23 +97,11 @@ int doctor_args_parse(struct options *opt, int argc, char **argv, unsigned flags
     return 0;
 }
 
-/* Where to wrap: at the width of the terminal, and nowhere if it is none. */
-static size_t columns_get(void)
-{
-    struct winsize size;
-
-    if (isatty(STDOUT_FILENO) != 1)
-        return 0;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return 80;
-    return size.ws_col;
-}
-
 #define LIST_GAP 2
 
-static void list_print(const struct doctor_args *args)
+static void checks_print(const struct doctor_args *args)
 {
-    const size_t columns = columns_get();
+    const size_t columns = terminal_columns();
     size_t group_width = 0, id_width = 0;
 
     for (size_t i = 0; i < doctor_check_count; i++) {
@@ -140,7 +127,7 @@ static void list_print(const struct doctor_args *args)
 }
 
 /* One object, as of a run: {"checks": [...]}, without what only a run knows. */
-static void list_print_json(const struct doctor_args *args)
+static void checks_print_json(const struct doctor_args *args)
 {
     cleanup_json json_t *json = json_pack("{s:[]}", "checks");
     json_t *checks = json_object_get(json, "checks");
@@ -186,9 +173,9 @@ int cmd_doctor(struct options *opt, int argc, char **argv)
     if (doctor_args_parse(opt, argc, argv, 0, &args) < 0)
         return CTL_USAGE;
     if (args.is_list && opt->json)
-        list_print_json(&args);
+        checks_print_json(&args);
     else if (args.is_list)
-        list_print(&args);
+        checks_print(&args);
     if (args.is_list)
         return CTL_OK;
     if (geteuid() != 0) {
@@ -207,7 +194,7 @@ int cmd_doctor(struct options *opt, int argc, char **argv)
         report_print_json(&report);
     else
         report_print(&report, stdout,
-                     &(struct report_form){.columns = columns_get(),
+                     &(struct report_form){.columns = terminal_columns(),
                                            .is_colour = is_coloured(),
                                            .is_journal = is_journal()});
     return report_is_well(&report) ? CTL_OK : CTL_NO;

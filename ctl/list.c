@@ -51,14 +51,16 @@ int list_parse(struct options *opt, int argc, char **argv, const char *doc, bool
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return -EINVAL;
-    *ret_is_short = !args.is_long && isatty(STDOUT_FILENO) == 1;
+    *ret_is_short = !args.is_long && terminal_columns() > 0;
     return 0;
 }
 
-static size_t terminal_columns(void)
+size_t terminal_columns(void)
 {
     struct winsize size = {0};
 
+    if (isatty(STDOUT_FILENO) != 1)
+        return 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
         return COLUMNS_ELSE;
     return size.ws_col;

@@ -13,6 +13,9 @@
 #include "ctl/args.h"
 #include "ctl/table.h"
 
+/* The width of the terminal that standard output is; 0 if it is none. */
+size_t terminal_columns(void);
+
 /**
  * list_parse() - Parse a command that lists, with -l, and without operands
  * @ret_is_short: As above; untouched on failure
